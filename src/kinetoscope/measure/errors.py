@@ -1,0 +1,38 @@
+"""What can be wrong with an expression."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class ExpressionError(ValueError):
+    """An expression that has no value: one sentence that says what is wrong and what to do."""
+
+
+class UnitError(ExpressionError):
+    """Two quantities that cannot be added, multiplied or compared."""
+
+
+class TableError(ValueError):
+    """A CSV file that is no table: one sentence that names the file and says what to do."""
+
+
+def suggestion(word: str, known: Iterable[str], limit: int = 6) -> str:
+    """The end of a message about an unknown ``word``: what was probably meant, else what there is."""
+    names = list(dict.fromkeys(known))
+    close = get_close_matches(word, names, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {shortened(close[0])!r}?"
+    if not names:
+        return "there is none."
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return f"there is {', '.join(shortened(name) for name in names[:limit])}{more}."
+
+
+def shortened(name: str, longest: int = 60) -> str:
+    """``name``, or its beginning: kernel names run to 800 characters."""
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"

@@ -1,0 +1,66 @@
+"""torch's own table, ``key_averages()``, computed from the exported trace."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kinetoscope.measure.device import DeviceTimes
+from kinetoscope.measure.tables import cpu_events, row_name
+from kinetoscope.trace import Kind
+
+if TYPE_CHECKING:
+    from kinetoscope.trace import Event, Trace
+
+GPU_ANNOTATION_MARGIN = 2
+"""ns by which an exported GPU annotation is longer than in torch's memory.
+
+Kineto starts it one tick earlier and ends it one later, so that a viewer draws it around its kernels
+(``libkineto/src/output_json.cpp``, ``handleActivity``).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TorchRow:
+    """One row of ``prof.key_averages()``; times are sums over the trace in ns."""
+
+    name: str
+    calls: int
+    self_cpu: int
+    cpu: int
+    self_device: int
+    device: int
+    on: str
+    """``"CPU"`` or ``"CUDA"``"""
+    user_annotation: bool
+
+
+def torch_table(trace: Trace) -> list[TorchRow]:
+    """The rows of torch's ``key_averages()``, grouped as there by name, device and user annotation.
+
+    Semantics of ``torch.autograd.profiler_util`` (torch 2.11): runtime calls are rows and children of
+    the op they lie in; a kernel's time is put down to the op or annotation that launched it and to all
+    around it, and is a row of its own too; GPU annotations are rows whose time is that of their span.
+    In the order in which the first event of each row began, CPU rows first.
+    """
+    device = DeviceTimes(trace.gpu)
+    groups: dict[tuple[str, str, bool], list[Event]] = defaultdict(list)
+    for event in cpu_events(trace):
+        groups[row_name(event), "CPU", event.kind is Kind.ANNOTATION].append(event)
+    for event in trace.events:
+        if event.kind.on_gpu or event.kind is Kind.GPU_ANNOTATION:
+            groups[row_name(event), "CUDA", event.kind is Kind.GPU_ANNOTATION].append(event)
+    rows = []
+    for (name, on, annotation), events in groups.items():
+        if on == "CPU":
+            self_cpu = sum(event.self_dur for event in events)
+            cpu = sum(event.dur for event in events)
+            self_device = sum(device.own(event) for event in events)
+            total_device = sum(device.total(event) for event in events)
+        else:
+            self_cpu = cpu = 0
+            margin = GPU_ANNOTATION_MARGIN if annotation else 0
+            self_device = total_device = sum(max(0, event.dur - margin) for event in events)
+        rows.append(TorchRow(name, len(events), self_cpu, cpu, self_device, total_device, on, annotation))
+    return rows

@@ -1,0 +1,195 @@
+"""The typed events of one trace.
+
+Times are integer nanoseconds throughout.  ``start`` counts from the earliest event of the
+trace, so that it stays readable and exact however large the clock in the file was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+class Kind(Enum):
+    """What an event is, decided by its ``cat`` field alone (never by which keys it carries)."""
+
+    OP = "op"
+    """A CPU-side dispatcher call (``cpu_op``): ``aten::linear``."""
+    ANNOTATION = "annotation"
+    """A ``record_function`` or ``ProfilerStep#n`` range on the CPU (``user_annotation``)."""
+    CALL = "call"
+    """A CUDA/HIP runtime or driver call (``cuda_runtime``, ``cuda_driver``)."""
+    KERNEL = "kernel"
+    MEMCPY = "memcpy"
+    MEMSET = "memset"
+    GPU_ANNOTATION = "gpu_annotation"
+    """The span of a CPU annotation's kernels, drawn by the profiler on the stream; never summed."""
+    SYNC = "sync"
+    """A ``cuda_sync`` range: it covers kernels on its lane and is never busy time."""
+    PYTHON = "python"
+    """A Python stack frame (``python_function``)."""
+    OVERHEAD = "overhead"
+    """The profiler's own work (``overhead``)."""
+    OTHER = "other"
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether this is a GPU activity: work on a stream that counts as busy time."""
+        return self in GPU_ACTIVITIES
+
+
+GPU_ACTIVITIES = frozenset({Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET})
+COPIES = frozenset({Kind.MEMCPY, Kind.MEMSET})
+
+
+@dataclass(frozen=True, slots=True)
+class LaneId:
+    """Where events happen: a CPU thread (``stream is None``) or a GPU stream."""
+
+    pid: int | str
+    tid: int | str
+    stream: int | None = None
+    device: int | None = None
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.stream is not None
+
+
+@dataclass(slots=True, eq=False)
+class Event:
+    """One complete ("X") event of a trace."""
+
+    name: str
+    kind: Kind
+    start: int
+    """ns since the earliest event of the trace"""
+    dur: int
+    """ns"""
+    lane: LaneId
+    args: Mapping[str, Any]
+    """the event's own ``args``, as in the file (numbers with a fraction as float)"""
+    index: int
+    """position among the file's events"""
+    correlation: int | None = None
+    external_id: int | None = None
+    parent: Event | None = field(default=None, repr=False)
+    """the innermost CPU event (op, annotation or call) on the same thread that encloses this one"""
+    children: list[Event] = field(default_factory=list, repr=False)
+    launch: Event | None = field(default=None, repr=False)
+    """GPU activity -> the runtime call that started it (None: its launch is not in the file)"""
+    activities: list[Event] = field(default_factory=list, repr=False)
+    """runtime call -> the GPU activities it started, in order of start"""
+    named_op: Event | None = field(default=None, repr=False)
+    """the op that the External id names, set only where nesting gives none"""
+
+    @property
+    def end(self) -> int:
+        """Ns since the earliest event of the trace"""
+        return self.start + self.dur
+
+    @property
+    def self_dur(self) -> int:
+        """Ns in this event outside its children; never below 0"""
+        return max(0, self.dur - sum(child.dur for child in self.children))
+
+    @property
+    def op(self) -> Event | None:
+        """The innermost op that it (for a GPU activity: its launch) lies in; itself for an op.
+
+        Correlation and nesting come first; the External id (``named_op``) only where they give none.
+        """
+        at = self.launch if self.kind.on_gpu else self
+        while at is not None and at.kind is not Kind.OP:
+            if at.named_op is not None:
+                return at.named_op
+            at = at.parent
+        return at or self.named_op
+
+    @property
+    def launch_delay(self) -> int | None:
+        """Ns from the begin of the launching call to the begin of the GPU activity."""
+        return None if self.launch is None else self.start - self.launch.start
+
+    def walk(self) -> Iterator[Event]:
+        """This event and all below it, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One ``ProfilerStep#n``: its CPU range and the GPU activities launched from inside it."""
+
+    number: int
+    event: Event
+    cpu: list[Event]
+    """top-level CPU events inside the step, in order of start"""
+    gpu: list[Event]
+    """GPU activities launched inside the step, in order of start"""
+
+    @property
+    def start(self) -> int:
+        return self.event.start
+
+    @property
+    def end(self) -> int:
+        """ns: when the later of the CPU range and the last GPU activity ends"""
+        return max([self.event.end, *(a.end for a in self.gpu)])
+
+
+@dataclass(slots=True, eq=False)
+class Trace:
+    """What ``torch.profiler`` exported once, typed, nested and linked.
+
+    Every list is in order of ``start``.  ``path`` is where it was read from, for messages.
+    """
+
+    path: str
+    events: list[Event]
+    """every complete event"""
+    steps: list[Step]
+    device_names: dict[int, str]
+    """GPU name by device number, as the profiler wrote it"""
+    notes: list[str] = field(default_factory=list)
+    """what was repaired or is missing, a sentence each"""
+
+    def of(self, *kinds: Kind) -> list[Event]:
+        """The events of these kinds."""
+        return [event for event in self.events if event.kind in kinds]
+
+    @property
+    def ops(self) -> list[Event]:
+        return self.of(Kind.OP)
+
+    @property
+    def annotations(self) -> list[Event]:
+        return self.of(Kind.ANNOTATION)
+
+    @property
+    def calls(self) -> list[Event]:
+        return self.of(Kind.CALL)
+
+    @property
+    def kernels(self) -> list[Event]:
+        return self.of(Kind.KERNEL)
+
+    @property
+    def copies(self) -> list[Event]:
+        """Memcpy and memset; never counted as kernels"""
+        return self.of(*COPIES)
+
+    @property
+    def gpu(self) -> list[Event]:
+        """Every GPU activity: kernels, memcpy, memset"""
+        return self.of(*GPU_ACTIVITIES)
+
+    @property
+    def end(self) -> int:
+        """Ns at which the last event ends (0 for an empty trace)"""
+        return max((event.end for event in self.events), default=0)

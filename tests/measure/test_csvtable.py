@@ -1,0 +1,111 @@
+"""Tables that an example wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kinetoscope.measure import ExpressionError, Quantity, Table, TableError, read_table
+from kinetoscope.measure.csvtable import SUFFIXES, cell
+
+TEXT = """\
+rows,variant,median_us,bandwidth_gb_s,note
+8192,eager,37.25,3200,a
+8192,liger,20,3300,
+4096,eager,9.5,3000,b
+"""
+TABLE = Table.parse(TEXT, "geglu")
+
+
+def test_a_cell_has_its_columns_unit() -> None:
+    row = TABLE.at(rows=8192, variant="eager")
+    time, bandwidth = row.get("median_us"), row.get("bandwidth_gb_s")
+    assert isinstance(time, Quantity)
+    assert (time.value, time.unit, str(time)) == (37_250, "ns", "37.2 µs")
+    assert str(bandwidth) == "3.20 TB/s"
+    assert (row.get("variant"), row.get("note")) == ("eager", "a")
+    rows = row.get("rows")
+    assert isinstance(rows, Quantity)
+    assert (rows.value, rows.unit) == (8192, "number")
+
+
+@pytest.mark.parametrize("suffix", sorted(SUFFIXES))
+def test_every_suffix(suffix: str) -> None:
+    found = cell("2.5", f"x{suffix}")
+    assert isinstance(found, Quantity)
+    unit, factor = SUFFIXES[suffix]
+    assert (found.unit, found.value) == (unit, float(factor) * 2.5)
+
+
+def test_decimals_become_exact_nanoseconds() -> None:
+    found = cell("5116539898126.249", "start_us")
+    assert isinstance(found, Quantity)
+    assert found.value == 5116539898126249
+
+
+@pytest.mark.parametrize("value", [8192, 8192.0, "8192", Quantity(8192, "number")])
+def test_a_setting_may_be_a_number_or_text(value: Any) -> None:
+    assert TABLE.at(rows=value, variant="liger").get("median_us") == Quantity(20_000, "ns")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rows": 8192}, "fits 2 rows; name more of the columns rows, variant"),
+        ({"rows": 1}, "fits no row; it has rows 8192, 4096"),
+        ({"row": 8192}, "has no column 'row'; did you mean 'rows'"),
+    ],
+)
+def test_not_exactly_one_row(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ExpressionError, match=message):
+        TABLE.at(**settings)
+
+
+def test_unknown_columns() -> None:
+    with pytest.raises(ExpressionError, match="did you mean 'median_us'"):
+        TABLE.at(rows=4096).get("median_ms")
+    with pytest.raises(ExpressionError, match="no column 'x'"):
+        TABLE.column("x")
+
+
+def test_where_and_column() -> None:
+    assert [str(value) for value in TABLE.where(variant="eager").column("median_us")] == [
+        "37.2 µs",
+        "9.50 µs",
+    ]
+    assert TABLE.where(variant="none").column("rows") == ()
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "1e999999", "", "12 µs"])
+def test_what_is_no_number_stays_text(text: str) -> None:
+    assert cell(text, "time_us") == text
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "is empty"),
+        (b"a,b\n1,2,3\n", "row 1 has 3 cells, the header 2"),
+        (b"a,a\n1,2\n", "two columns have the same name"),
+        (b"a\n\xff\n", "is not UTF-8"),
+        (b"a\n" + b"x" * 200_000, "is no CSV"),
+    ],
+)
+def test_damaged_files_name_themselves(tmp_path: Path, data: bytes, message: str) -> None:
+    path = tmp_path / "sweep.csv"
+    path.write_bytes(data)
+    with pytest.raises(TableError, match=message) as caught:
+        read_table(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="cannot be read"):
+        read_table(tmp_path / "no.csv")
+
+
+def test_a_column_called_by_its_unit_alone_has_it() -> None:
+    table = Table.parse("rows,bytes\n1,150994944\n", "t")
+    assert str(table.at(rows=1).get("bytes")) == "151 MB"

@@ -1,0 +1,139 @@
+"""Tables by op, kernel, copy, call and step."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kinetoscope.measure import (
+    annotation_table,
+    call_table,
+    copy_table,
+    kernel_table,
+    op_table,
+    step_table,
+)
+from kinetoscope.measure.tables import NO_LAUNCH, NO_OP, whole_row
+from kinetoscope.trace import Kind, loads
+
+if TYPE_CHECKING:
+    from conftest import Read
+
+NAMES = ["geglu_eager", "geglu_cudagraph", "matmul_add_4096_compiled", "linear_1024_32_64_eager"]
+
+
+def test_kernel_rows(sample: Read) -> None:
+    rows = kernel_table(sample("geglu_eager"))
+    assert sum(row.calls for row in rows) == 15
+    assert sum(row.device for row in rows) == 693_179
+    assert sum(row.share for row in rows) == pytest.approx(1)
+    assert [row.device for row in rows] == sorted((row.device for row in rows), reverse=True)
+    for row in rows:
+        durations = sorted(event.dur for event in row.events)
+        assert (row.min, row.max, row.calls) == (durations[0], durations[-1], len(durations))
+        assert row.mean == pytest.approx(sum(durations) / len(durations))
+        assert row.device == row.self_device == sum(durations)
+        assert row.cpu == row.self_cpu == 0
+        assert all(name.startswith("aten::") for name in row.launched_by)
+
+
+def test_the_median_is_of_the_events(sample: Read) -> None:
+    [row] = kernel_table(sample("linear_1024_32_64_eager"))
+    assert (row.median, row.min, row.max) == (2720, 2720, 2753)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_steps_add_up_to_the_trace(sample: Read, name: str) -> None:
+    trace = sample(name)
+    for table in (op_table, kernel_table, copy_table):
+        whole = {
+            row.name: (row.calls, row.self_cpu, row.cpu, row.self_device, row.device) for row in table(trace)
+        }
+        summed: dict[str, tuple[int, ...]] = {}
+        for step in trace.steps:
+            for row in table(trace, step):
+                got = (row.calls, row.self_cpu, row.cpu, row.self_device, row.device)
+                before = summed.get(row.name, (0,) * 5)
+                summed[row.name] = tuple(a + b for a, b in zip(before, got, strict=True))
+        assert summed == whole
+
+
+def test_copies_are_no_kernels(sample: Read) -> None:
+    trace = sample("matmul_add_4096_compiled")
+    assert {row.kind for row in kernel_table(trace)} == {Kind.KERNEL}
+    assert {row.name.split()[0] for row in copy_table(trace)} == {"Memcpy", "Memset"}
+
+
+def test_ops_and_their_device_time(small: Read) -> None:
+    rows = {row.name: row for row in op_table(small("22"))}
+    assert (rows["aten::addmm"].self_device, rows["aten::addmm"].device) == (40_000, 40_000)
+    assert (rows["aten::linear"].self_device, rows["aten::linear"].device) == (0, 40_000)
+    assert sum(row.share for row in rows.values()) == pytest.approx(1)
+
+
+def test_gpu_annotations_are_in_no_sum(small: Read) -> None:
+    assert sum(row.device for row in kernel_table(small("20"))) == 25_000
+    steps = small("21")
+    assert sum(row.device for row in kernel_table(steps)) == 120_000
+    [row] = annotation_table(steps)
+    assert (row.name, row.calls, row.device) == ("ProfilerStep*", 2, 120_000)
+
+
+def test_a_kernel_says_who_launched_it(small: Read) -> None:
+    assert {name for row in kernel_table(small("25")) for name in row.launched_by} >= {NO_LAUNCH}
+    assert {name for row in kernel_table(small("24")) for name in row.launched_by} == {NO_OP}
+    assert [row.launched_by for row in kernel_table(small("28"))] == [("aten::addmm",)]
+
+
+def test_calls_count_what_they_started(small: Read) -> None:
+    [row] = [row for row in call_table(small("24")) if row.device]
+    assert (row.name, row.calls, row.device, row.self_device) == ("cudaGraphLaunch", 1, 50_000, 0)
+
+
+def test_tables_of_nothing_are_empty(small: Read) -> None:
+    for number in ("31", "10"):
+        trace = small(number)
+        assert kernel_table(trace) == copy_table(trace) == step_table(trace) == []
+    assert op_table(small("32")) == []
+
+
+def test_step_rows(sample: Read) -> None:
+    trace = sample("geglu_cudagraph")
+    rows = step_table(trace)
+    assert [row.number for row in rows] == [2, 3, 4]
+    assert [row.kernels for row in rows] == [5, 5, 5]
+    for row, step in zip(rows, trace.steps, strict=True):
+        assert row.cpu == step.event.dur
+        assert row.span == step.end - step.start >= row.cpu
+        assert 0 < row.busy <= row.span
+        assert row.busy == sum(event.dur for event in step.gpu)  # one stream, nothing overlaps
+        assert row.share == row.busy / row.span
+        assert 0 <= row.idle <= row.span - row.busy
+        assert row.launches == len({id(event.launch) for event in step.gpu}) < len(step.gpu)
+
+
+def test_idle_knows_of_work_of_the_step_before(sample: Read) -> None:
+    """Where the CPU runs ahead, the GPU still works on the last step when the next one begins."""
+    rows = step_table(sample("geglu_eager"))
+    assert any(row.idle < row.span - row.busy for row in rows)
+
+
+def test_a_trace_without_steps_is_one(small: Read) -> None:
+    row = whole_row(small("14"))
+    assert (row.busy, row.kernels, row.launches) == (15_000, 2, 2)
+    assert row.span == row.busy + row.idle
+
+
+def test_a_driver_call_inside_a_runtime_call_belongs_to_the_op() -> None:
+    names = [("op", "cpu_op", 0, 9), ("cudaLaunch", "cuda_runtime", 1, 5), ("cuLaunch", "cuda_driver", 2, 3)]
+    events = [
+        {"ph": "X", "name": name, "cat": cat, "pid": 1, "tid": 1, "ts": ts, "dur": dur}
+        for name, cat, ts, dur in names
+    ]
+    events[2]["args"] = {"correlation": 5}
+    kernel = {"ph": "X", "name": "k", "cat": "kernel", "pid": 0, "tid": 7, "ts": 20, "dur": 4}
+    trace = loads(json.dumps([*events, {**kernel, "args": {"correlation": 5}}]).encode(), "made.json")
+    [row] = op_table(trace)
+    assert (row.self_device, row.device, row.self_cpu) == (4_000, 4_000, 4_000)

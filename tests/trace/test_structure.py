@@ -1,0 +1,141 @@
+"""Nesting, links and steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kinetoscope.trace import Kind
+
+if TYPE_CHECKING:
+    from conftest import Made, Named, Small
+
+
+def test_a_child_may_outlive_its_parent_by_rounding(small: Small, named: Named) -> None:
+    trace = small("19")
+    assert named(trace, "child").parent is named(trace, "parent")
+    assert trace.steps[0].event.self_dur == 80_000
+    assert named(trace, "parent").self_dur == 4_000
+
+
+def test_events_that_overlap_are_siblings(made: Made, named: Named) -> None:
+    trace = made({"name": "a", "ts": 0, "dur": 10}, {"name": "b", "ts": 5, "dur": 10})
+    assert named(trace, "b").parent is None
+
+
+@pytest.mark.parametrize(("ts", "dur", "inside"), [(10, 0, True), (10, 1, False), (0, 10, True)])
+def test_what_begins_at_an_edge(made: Made, named: Named, ts: int, dur: int, inside: bool) -> None:
+    trace = made({"name": "a", "ts": 0, "dur": 10}, {"name": "b", "ts": ts, "dur": dur})
+    assert (named(trace, "b").parent is named(trace, "a")) is inside
+
+
+def test_of_two_equal_ranges_the_call_is_inside(made: Made, named: Named) -> None:
+    trace = made(
+        {"name": "call", "cat": "cuda_runtime", "ts": 0, "dur": 10}, {"name": "op", "ts": 0, "dur": 10}
+    )
+    assert named(trace, "call").parent is named(trace, "op")
+
+
+def test_threads_and_python_frames_do_not_nest_into_each_other(made: Made, named: Named) -> None:
+    trace = made(
+        {"name": "frame", "cat": "python_function", "ts": 1, "dur": 3},
+        {"name": "inner frame", "cat": "python_function", "ts": 2, "dur": 1},
+        {"name": "op", "ts": 0, "dur": 10},
+        {"name": "inner", "ts": 2, "dur": 1},
+        {"name": "elsewhere", "tid": 2, "ts": 2, "dur": 1},
+    )
+    assert named(trace, "inner").parent is named(trace, "op")
+    assert named(trace, "inner frame").parent is named(trace, "frame")
+    assert named(trace, "frame").parent is None
+    assert named(trace, "elsewhere").parent is None
+
+
+def test_unclosed_frames_swallow_no_op(small: Small) -> None:
+    ops = small("17").ops
+    assert [op.parent for op in ops] == [None] * 3
+    assert [op.self_dur for op in ops] == [6000] * 3
+
+
+def test_one_graph_launch_owns_all_its_kernels(small: Small) -> None:
+    trace = small("24")
+    [launch] = [call for call in trace.calls if call.activities]
+    assert len(launch.activities) == 5
+    assert launch.activities == sorted(launch.activities, key=lambda kernel: kernel.start)
+
+
+def test_a_kernel_without_a_launch_stays(small: Small) -> None:
+    trace = small("25")
+    assert [kernel.launch is None for kernel in trace.kernels].count(True) == 1
+    assert sum(kernel.dur for kernel in trace.kernels) == 50_000
+
+
+def test_merged_ranks_do_not_cross(small: Small) -> None:
+    links = {kernel.name: kernel.launch.lane.pid for kernel in small("27").kernels if kernel.launch}
+    assert links == {"toy_gemm_64x64_rank0": 100, "toy_gemm_64x64_rank1": 101}
+
+
+@pytest.mark.parametrize("number", ["12", "28"])
+def test_the_op_of_a_kernel(small: Small, number: str) -> None:
+    [kernel] = small(number).kernels
+    assert kernel.op is not None
+    assert kernel.op.name == "aten::addmm"
+
+
+def test_launches_are_linked_whatever_their_name(small: Small) -> None:
+    assert sum(kernel.launch is not None for kernel in small("42").kernels) == 5
+
+
+def test_an_external_id_that_repeats_the_correlation_names_no_op(made: Made, named: Named) -> None:
+    trace = made(
+        {"name": "op", "ts": 0, "dur": 10, "args": {"External id": 7}},
+        {"name": "call", "cat": "cuda_runtime", "tid": 2, "ts": 1, "dur": 1}
+        | {"args": {"External id": 7, "correlation": 7}},
+    )
+    assert named(trace, "call").op is None
+
+
+def test_steps_hold_what_was_launched_inside_them(made: Made) -> None:
+    step: dict[str, Any] = {"cat": "user_annotation"}
+    gpu: dict[str, Any] = {"cat": "kernel", "pid": 0, "tid": 7}
+    call: dict[str, Any] = {"cat": "cuda_runtime"}
+    trace = made(
+        {"name": "ProfilerStep#1", "ts": 0, "dur": 10, **step},
+        {"name": "ProfilerStep#2", "ts": 10, "dur": 10, **step},
+        {"name": "ProfilerStep#1", "ts": 12, "dur": 9, "cat": "gpu_user_annotation", "pid": 0, "tid": 7},
+        {"name": "op", "ts": 2, "dur": 5},
+        {"name": "other thread", "tid": 2, "ts": 3, "dur": 5},
+        {"name": "launch", "ts": 3, "dur": 1, "args": {"correlation": 1}, **call},
+        {"name": "late", "ts": 12, "dur": 9, "args": {"correlation": 1}, **gpu},
+        {"name": "orphan", "ts": 13, "dur": 1, "args": {"correlation": 2}, **gpu},
+    )
+    first, second = trace.steps
+    assert [event.name for event in first.cpu] == ["op", "other thread"]
+    assert [event.name for event in first.gpu] == ["late"]
+    assert [event.name for event in second.gpu] == ["orphan"]
+    assert (first.start, first.end, second.end) == (0, 21_000, 20_000)
+    assert trace.kernels[0].launch_delay == 9_000
+
+
+def test_steps_of_2021_are_annotations(made: Made) -> None:
+    trace = made({"name": "ProfilerStep#3", "cat": "Operator", "ts": 0, "dur": 10})
+    assert [event.kind for event in trace.events] == [Kind.ANNOTATION]
+    assert trace.steps[0].number == 3
+
+
+_RANGES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=12)
+
+
+@given(_RANGES)
+def test_nesting_invariants(made: Made, ranges: list[tuple[int, int]]) -> None:
+    """A child begins inside its parent and ends at most 1 µs after it; parents and children agree."""
+    trace = made(*({"name": str(n), "ts": ts, "dur": dur} for n, (ts, dur) in enumerate(ranges)))
+    for event in trace.events:
+        assert event.self_dur >= 0
+        assert all(child.parent is event for child in event.children)
+        if event.parent is not None:
+            assert event.parent.start <= event.start <= event.parent.end
+            assert event.end <= event.parent.end + 1000
+            assert event in event.parent.children
