@@ -1,0 +1,72 @@
+"""Writing names into bars, or beside them, so that no two meet and none leaves its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kinetoscope.draw.geometry import Label
+from kinetoscope.draw.names import candidates
+from kinetoscope.draw.text import fit, text_width
+from kinetoscope.draw.times import format_time
+
+if TYPE_CHECKING:
+    from kinetoscope.draw.geometry import Bar, Layout, Style
+
+_TELLING = 12
+"""Characters of a cut name that tell one kernel from another"""
+
+
+def write_labels(picture: Layout) -> None:
+    """Give each bar the name and the time there is room for."""
+    rows: dict[tuple[int, int], list[Bar]] = {}
+    for bar in picture.bars:
+        rows.setdefault((bar.lane, bar.row), []).append(bar)
+    for row in rows.values():
+        taken = picture.style.side
+        for i, bar in enumerate(row):
+            # A faded bar is context, not subject, and several in one have no name: the tooltip tells.
+            if not bar.faded and not bar.merged and bar.h >= picture.style.font:
+                free = row[i + 1].x if i + 1 < len(row) else picture.width - picture.style.side
+                bar.label = _label(picture, bar, taken, free)
+            taken = max(bar.x + bar.w, bar.label.end if bar.label else 0)
+
+
+def _label(picture: Layout, bar: Bar, taken: float, free: float) -> Label | None:
+    """The best label for ``bar``, between the x up to which its row is taken and the next bar's x."""
+    style, event = picture.style, bar.event
+    room = bar.w - 2 * style.pad
+    name = fit(event.name, room, style.font)
+    inside = None
+    if name:
+        time = _time_if(room, name, event.dur, style)
+        inside = Label(name, time, bar.x + style.pad, bar.x + bar.w - style.pad, "inside")
+    if name in candidates(event.name) or len(name) > _TELLING:
+        return inside
+    # A kernel of a few µs is what the picture is about, so its name may stand beside it.
+    on_gpu = picture.lanes[bar.lane].id.on_gpu
+    right, left = bar.x + bar.w + style.pad, bar.x - style.pad
+    sides = [_beside(bar, right, _until_stem(picture, bar, free) - style.pad, "right", style, on_gpu)]
+    if on_gpu:
+        sides.append(_beside(bar, taken + style.pad, left, "left", style, on_gpu))
+    best = max((side for side in sides if side), key=lambda side: len(side.name), default=None)
+    return best if best and len(best.name) > len(name) else inside
+
+
+def _beside(bar: Bar, start: float, end: float, place: str, style: Style, cut: bool) -> Label | None:
+    name = fit(bar.event.name, end - start, style.font)
+    if not name or not (name in candidates(bar.event.name) or (cut and len(name) > _TELLING)):
+        return None
+    time = _time_if(end - start, name, bar.event.dur, style)
+    width = text_width(f"{name}  {time}" if time else name, style.font)
+    return Label(name, time, *((end - width, end) if place == "left" else (start, start + width)), place)
+
+
+def _time_if(room: float, name: str, dur: int, style: Style) -> str:
+    time = format_time(dur)
+    return time if text_width(f"{name}  {time}", style.font) + style.pad <= room else ""
+
+
+def _until_stem(picture: Layout, bar: Bar, free: float) -> float:
+    """``free``, or the first launch arrow before it that passes down through the bar's row."""
+    stems = [a.x1 for a in picture.arrows if a.y1 <= bar.y + bar.h and bar.x + bar.w <= a.x1 < free]
+    return free if picture.lanes[bar.lane].id.on_gpu else min([free, *stems])

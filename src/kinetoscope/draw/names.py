@@ -1,0 +1,106 @@
+"""Names of events made short enough for a picture, and matched by pattern."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_OPEN, _CLOSE = "<({[", ">)}]"
+_ANONYMOUS = re.compile(r"(\(anonymous namespace\)|<unnamed>|`anonymous namespace')(::)?")
+# Characters XML 1.0 cannot hold, not even as a reference, and line ends that would break a cell.
+_NOT_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u2028\u2029]")
+
+
+def clean(text: str) -> str:
+    """``text`` on one line and without the characters that no XML document can hold."""
+    return _NOT_TEXT.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether ``name`` is ``pattern`` or fits it, where ``*`` is any text and ``?`` one character.
+
+    Brackets mean themselves: kernel names are full of them.
+    """
+    return name == pattern or _compiled(pattern).fullmatch(name) is not None
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    parts = {"*": ".*", "?": "."}
+    return re.compile("".join(parts.get(char, re.escape(char)) for char in pattern), re.DOTALL)
+
+
+@lru_cache(maxsize=4096)
+def short_name(name: str) -> str:
+    """``name`` without what a reader skips; the name itself unless it is a demangled C++ one.
+
+    Drops the return type, namespaces and the argument list, and replaces template arguments by
+    ``<…>``, except a lone identifier, which is the only telling part of
+    ``cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm>``.
+
+    >>> short_name("void at::native::vectorized_elementwise_kernel<8, at::native::Foo>(int, Foo)")
+    'vectorized_elementwise_kernel<…>'
+    >>> short_name("aten::linear")
+    'aten::linear'
+    """
+    name = clean(name).strip()
+    if name.startswith("## ") and name.endswith(" ##"):
+        return name[3:-3].strip()
+    if not _looks_demangled(name):
+        return name
+    return _last_part(_ANONYMOUS.sub("", name.removeprefix("void "))) or name
+
+
+def _looks_demangled(name: str) -> bool:
+    if name.startswith(("Memcpy", "Memset")):
+        return False
+    if name.startswith("void "):
+        return True
+    if "::" in name and ("<" in name or "(" in name):
+        return ".py(" not in name
+    return re.match(r"\w+(<.*|\(.*\))$", name, re.DOTALL) is not None
+
+
+def _last_part(name: str) -> str:
+    """The last name outside brackets, with its template arguments shortened."""
+    top: list[str] = []
+    inside: list[str] = []
+    depth, previous = 0, ""
+    for char in name:
+        if char in _CLOSE and not (char == ">" and previous == "-"):
+            depth = max(0, depth - 1)
+            if depth == 0 and char == ">":
+                top.append(_template("".join(inside)))
+        elif char in _OPEN:
+            if depth == 0:
+                if char == "(":
+                    break  # the argument list: nothing after it names the kernel
+                inside = []
+            else:
+                inside.append(char)
+            depth += 1
+        elif depth:
+            inside.append(char)
+        else:
+            top.append("\0" if char == " " else char)
+        previous = char
+    last = "".join(top).strip("\0").rpartition("\0")[2]
+    # The shortened template may itself hold "::" only if it was kept, and it is kept only without.
+    return last.rpartition("::")[2]
+
+
+def _template(inside: str) -> str:
+    return f"<{inside}>" if re.fullmatch(r"[A-Za-z_]\w{3,}", inside) else "<…>"
+
+
+def candidates(name: str) -> list[str]:
+    """Shorter and shorter ways to write ``name``, the fullest first."""
+    short = short_name(name)
+    found = [short]
+    bare = re.sub(r"<[^<>]*>$", "", short)
+    if bare and bare != short:
+        found.append(bare)
+    namespace = re.fullmatch(r"[a-z_]\w*::(\w+)", short)
+    if namespace:
+        found.append(namespace[1])
+    return found

@@ -1,0 +1,205 @@
+"""Tables of measurements: real HTML tables for a page, plain text for anywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+from kinetoscope.draw.names import clean, matches, short_name
+from kinetoscope.draw.times import UNITS, TimeUnit, column_unit, in_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LONG = 60
+"""Characters of a name beyond which a cell shows the short form first"""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table, and how its values are written.
+
+    ``kind`` says what a row holds under ``key``: a ``name`` (text), a ``time`` (ns), a ``count``,
+    a ``share`` (a fraction of 1, written in %) or a ``ratio`` (written ``1.88×``).
+    """
+
+    key: str
+    """attribute or mapping key of a row"""
+    heading: str
+    kind: Literal["name", "time", "count", "share", "ratio"] = "name"
+    unit: str | None = None
+    """``ns``, ``µs``, ``ms`` or ``s`` for every time of the column; None: what suits the largest.
+    For a count: what is counted, such as ``B``."""
+
+    def __post_init__(self) -> None:
+        if self.kind == "time" and self.unit is not None and self.unit not in UNITS:
+            raise ValueError(
+                f"column {self.key!r}: a time is written in {', '.join(UNITS)}, not {self.unit!r}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    text: str
+    unit: str = ""
+
+    def __str__(self) -> str:
+        if not self.unit:
+            return self.text
+        return f"{self.text}{'' if self.unit == '×' else ' '}{self.unit}"
+
+
+def html_table(
+    columns: Sequence[Column],
+    rows: Sequence[object],
+    *,
+    caption: str | None = None,
+    label: str | None = None,
+    highlight: Sequence[str] = (),
+) -> str:
+    """The rows as an HTML table that scrolls inside its own box and is reachable by keyboard.
+
+    Rows are data classes or mappings.  ``caption`` is plain text; ``label`` names the box for screen
+    readers where there is no caption; ``highlight`` are patterns (``*``, ``?``) for the first column
+    of names.  A row with ``events`` carries their indexes as ``data-events``.
+
+    Raises KeyError for a column that a row does not have.
+    """
+    cells = _cells(columns, rows)
+    first = next((i for i, column in enumerate(columns) if column.kind == "name"), None)
+    aria = escape(clean(caption or label or "Measurements"), quote=True)
+    out = [f'<div class="ks-table" role="region" tabindex="0" aria-label="{aria}">', "<table>"]
+    if caption:
+        out.append(f"<caption>{_t(caption)}</caption>")
+    heads = "".join(f'<th scope="col"{_class(column)}>{_t(column.heading)}</th>' for column in columns)
+    out += [f"<thead><tr>{heads}</tr></thead>", "<tbody>"]
+    for row, line in zip(rows, cells, strict=True):
+        name = "" if first is None else line[first].text
+        marked = ' class="ks-marked"' if any(matches(name, pattern) for pattern in highlight) else ""
+        written = "".join(_html(column, line, i, first) for i, column in enumerate(columns))
+        out.append(f"<tr{marked}{_events(row)}>{written}</tr>")
+    if not rows:
+        out.append(f'<tr><td colspan="{max(1, len(columns))}">Nothing was recorded.</td></tr>')
+    return "\n".join([*out, "</tbody>", "</table>", "</div>"]) + "\n"
+
+
+def cell_texts(columns: Sequence[Column], rows: Sequence[object]) -> list[list[str]]:
+    """Every cell as plain text with its unit, names in full; for builders that make their own tables."""
+    return [[str(cell) for cell in line] for line in _cells(columns, rows)]
+
+
+def text_table(columns: Sequence[Column], rows: Sequence[object], *, width: int | None = None) -> str:
+    """The rows as lines of text, columns two spaces apart, numbers flush right.
+
+    Names are written short, and cut where a ``width`` in characters is given and does not suffice.
+    """
+    cells = _cells(columns, rows)
+    body = [[_short(column, cell) for column, cell in zip(columns, line, strict=True)] for line in cells]
+    heads = [clean(column.heading) for column in columns]
+    widths = [max(map(len, column)) for column in zip(heads, *body, strict=True)]
+    names = [i for i, column in enumerate(columns) if column.kind == "name"]
+    if width is not None and names:
+        over = sum(widths) + 2 * (len(widths) - 1) - width
+        widest = max(names, key=lambda i: widths[i])
+        widths[widest] = max(8, widths[widest] - max(0, over))
+    lines = [heads, ["-" * size for size in widths], *body]
+    return "".join(
+        "  ".join(
+            _pad(text, size, column) for text, size, column in zip(line, widths, columns, strict=True)
+        ).rstrip()
+        + "\n"
+        for line in lines
+    )
+
+
+def _short(column: Column, cell: _Cell) -> str:
+    return short_name(str(cell)) if column.kind == "name" else str(cell)
+
+
+def _pad(text: str, size: int, column: Column) -> str:
+    if len(text) > size:
+        text = text[: size - 1] + "…"
+    return text.ljust(size) if column.kind == "name" else text.rjust(size)
+
+
+def _value(row: object, key: str) -> Any:
+    if isinstance(row, Mapping):
+        return row[key]
+    try:
+        return getattr(row, key)
+    except AttributeError:
+        raise KeyError(f"a {type(row).__name__} has no {key!r}") from None
+
+
+def _cells(columns: Sequence[Column], rows: Sequence[object]) -> list[list[_Cell]]:
+    values = [[_value(row, column.key) for column in columns] for row in rows]
+    units = [_unit(column, [line[i] for line in values]) for i, column in enumerate(columns)]
+    return [
+        [_cell(column, unit, v) for column, unit, v in zip(columns, units, line, strict=True)]
+        for line in values
+    ]
+
+
+def _unit(column: Column, values: list[Any]) -> TimeUnit | None:
+    if column.kind != "time":
+        return None
+    return UNITS[column.unit] if column.unit else column_unit(v for v in values if v is not None)
+
+
+def _cell(column: Column, unit: TimeUnit | None, value: Any) -> _Cell:
+    if value is None:
+        return _Cell("–")
+    if unit is not None:
+        return _Cell(in_unit(value, unit), unit.name)
+    match column.kind:
+        case "share":
+            return _Cell("<0.1" if 0 < value < 0.0005 else f"{100 * value:.1f}", "%")
+        case "ratio":
+            return _Cell(f"{value:.2f}", "×")
+        case "count":
+            # A median over steps may lie between two counts.
+            return _Cell(f"{value:g}" if isinstance(value, float) else str(value), column.unit or "")
+        case _:
+            return _Cell(clean(str(value)))
+
+
+def _html(column: Column, line: list[_Cell], i: int, first: int | None) -> str:
+    tag, scope = ("th", ' scope="row"') if i == first else ("td", "")
+    content = _name(line[i].text) if column.kind == "name" else _number(line[i])
+    return f"<{tag}{scope}{_class(column)}>{content}</{tag}>"
+
+
+def _number(cell: _Cell) -> str:
+    if not cell.unit:
+        return _t(cell.text)
+    space = "" if cell.unit == "×" else "\N{NO-BREAK SPACE}"
+    return f'{_t(cell.text)}<span class="ks-unit">{space}{_t(cell.unit)}</span>'
+
+
+def _name(name: str) -> str:
+    short = short_name(name)
+    if len(short) > _LONG:
+        short = short[: _LONG - 1] + "…"
+    if short == name:
+        return f"<code>{_t(name)}</code>"
+    # Opens without JavaScript, by touch and by keyboard; what it shows can be selected and copied whole.
+    full = escape(name, quote=True)
+    summary = f'<summary title="{full}"><code>{_t(short)}</code></summary>'
+    return f'<details class="ks-name">{summary}<code>{_t(name)}</code></details>'
+
+
+def _events(row: object) -> str:
+    events = row.get("events") if isinstance(row, Mapping) else getattr(row, "events", None)
+    if not events:
+        return ""
+    return f' data-events="{" ".join(str(event.index) for event in events)}"'
+
+
+def _class(column: Column) -> str:
+    return "" if column.kind == "name" else ' class="ks-number"'
+
+
+def _t(text: str) -> str:
+    return escape(clean(text), quote=False)

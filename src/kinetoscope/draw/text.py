@@ -1,0 +1,55 @@
+"""How wide text is, without a browser or a font at hand.
+
+The widths are DejaVu Sans's, in thousandths of the font size.  It is among the widest of the fonts
+a page's ``system-ui, sans-serif`` may become, so what fits here fits there.
+"""
+
+from __future__ import annotations
+
+from kinetoscope.draw.names import candidates
+
+_WIDTHS = {
+    char: width
+    for width, chars in {
+        275: "'", 278: "ijl", 295: "IJ", 318: " ,.·", 337: "/:;\\|", 352: "f", 361: "-", 390: "()[]",
+        392: "t", 401: "!", 411: "r", 460: '"', 500: "*_`", 521: "s", 525: "z", 531: "?", 550: "c",
+        557: "L", 575: "F", 579: "k", 592: "vxy", 603: "P", 611: "TY", 612: "o", 613: "a", 615: "e",
+        632: "E", 634: "hnu", 635: "Sbdgpq", 636: "$0123456789{}µ", 656: "K", 684: "AV", 685: "XZ",
+        686: "B", 695: "R", 698: "C", 732: "U", 748: "N", 752: "H", 770: "D", 775: "G", 780: "&",
+        787: "OQ", 818: "w", 838: "#+<=>^~×", 863: "M", 950: "%", 974: "m", 989: "W", 1000: "@…",
+    }.items()
+    for char in chars
+}  # fmt: skip
+_UNKNOWN = 1400
+"""For any other character: as wide as an emoji"""
+_SAFETY = 1.03
+
+LEAST = 4
+"""Characters of a name that must fit, or it is not written at all"""
+
+
+def text_width(text: str, font: float) -> float:
+    """Upper estimate of the width of ``text`` in px, set in a sans-serif of ``font`` px."""
+    return sum(_WIDTHS.get(char, _UNKNOWN) for char in text) * font * _SAFETY / 1000
+
+
+def fit(name: str, room: float, font: float) -> str:
+    """The fullest form of an event's name that is at most ``room`` px wide; ``""`` if none is."""
+    forms = candidates(name)
+    for form in forms:
+        if text_width(form, font) <= room:
+            return form
+    return truncate(forms[-1], room, font)
+
+
+def truncate(text: str, room: float, font: float) -> str:
+    """``text`` cut to ``room`` px with an ellipsis; ``""`` if fewer than :data:`LEAST` characters fit."""
+    if text_width(text, font) <= room:
+        return text
+    kept, width = 0, text_width("…", font)
+    for char in text:
+        width += text_width(char, font)
+        if width > room:
+            break
+        kept += 1
+    return text[:kept].rstrip(" _:-") + "…" if kept >= LEAST else ""

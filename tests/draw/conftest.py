@@ -1,0 +1,124 @@
+"""Traces made by hand, for what no sample shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kinetoscope.trace import load
+from kinetoscope.trace.events import Event, Kind, LaneId, Step, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DATA = Path(__file__).parents[1] / "data" / "traces"
+SAMPLES = sorted(path.name.removesuffix(".json.gz") for path in DATA.glob("*.json.gz"))
+NASTY = "void ns::k<a::b, 1>(`\"'|$x$<script>alert(1)</script>&amp;\x01\n" + "é" * 740 + ")"
+CPU, STREAM = LaneId(1, 1), LaneId(0, 7, stream=7, device=0)
+
+
+@dataclass
+class Maker:
+    """Collects events and makes a trace of them."""
+
+    events: list[Event] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+
+    def add(
+        self, name: str, kind: Kind, start: int, dur: int, launch: Event | None = None, **args: object
+    ) -> Event:
+        lane = STREAM if kind.on_gpu else CPU
+        event = Event(name, kind, start, dur, lane, args, len(self.events), launch=launch)
+        if launch is not None:
+            launch.activities.append(event)
+        self.events.append(event)
+        return event
+
+    def step(self, number: int, start: int, dur: int, gpu: list[Event] | None = None) -> Step:
+        event = self.add(f"ProfilerStep#{number}", Kind.ANNOTATION, start, dur)
+        self.steps.append(Step(number, event, [], gpu or []))
+        return self.steps[-1]
+
+    def trace(self) -> Trace:
+        events = sorted(self.events, key=lambda event: event.start)
+        return Trace("made.json", events, self.steps, {0: "A GPU"})
+
+
+def empty() -> Trace:
+    return Maker().trace()
+
+
+def cpu_only() -> Trace:
+    make = Maker()
+    outer = make.add("aten::linear", Kind.OP, 100, 5000)
+    inner = make.add("aten::t", Kind.OP, 200, 1000)
+    inner.parent, outer.children = outer, [inner]
+    return make.trace()
+
+
+def overlapping() -> Trace:
+    """Two kernels that overlap on one stream, as a dependent launch makes them."""
+    make = Maker()
+    calls = [make.add("cudaLaunchKernelExC", Kind.CALL, start, 500) for start in (0, 1000)]
+    first = make.add("nvjet_a", Kind.KERNEL, 2000, 4000, calls[0])
+    make.add("nvjet_b", Kind.KERNEL, 5500, 4000, calls[1])
+    make.add("nvjet_c", Kind.KERNEL, first.start + 8000, 4000)
+    return make.trace()
+
+
+def edge() -> Trace:
+    """A bar too thin to see at the very end."""
+    make = Maker()
+    make.add("aten::long", Kind.OP, 0, 1_000_000)
+    make.add("aten::last", Kind.OP, 999_999, 1)
+    return make.trace()
+
+
+def nasty() -> Trace:
+    make = Maker()
+    call = make.add("cuda<Launch>", Kind.CALL, 100, 500)
+    make.add(NASTY, Kind.OP, 0, 9000)
+    make.add(NASTY, Kind.KERNEL, 1000, 9000, call, grid=[1, 2, 3], **{"registers per thread": 32})
+    make.add("$\\frac{", Kind.KERNEL, 10500, 5000)
+    return make.trace()
+
+
+def crowded(count: int = 20_000) -> Trace:
+    make = Maker()
+    for i in range(count):
+        make.add(f"aten::op{i % 7}", Kind.OP, i * 100, 60)
+    return make.trace()
+
+
+ODD = {
+    "empty": empty,
+    "edge": edge,
+    "cpu_only": cpu_only,
+    "overlapping": overlapping,
+    "nasty": nasty,
+    "crowded": crowded,
+}
+
+
+@pytest.fixture
+def make() -> Maker:
+    return Maker()
+
+
+@pytest.fixture
+def sample() -> Callable[[str], Trace]:
+    """Loads a recorded sample, or makes an odd trace, by name."""
+    return lambda name: ODD[name]() if name in ODD else load(DATA / f"{name}.json.gz")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "any_trace" in metafunc.fixturenames:
+        metafunc.parametrize("any_trace", [*SAMPLES, *ODD], indirect=True)
+
+
+@pytest.fixture
+def any_trace(request: pytest.FixtureRequest, sample: Callable[[str], Trace]) -> Trace:
+    return sample(request.param)

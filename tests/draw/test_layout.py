@@ -1,0 +1,169 @@
+"""The geometry of timelines: nothing overlaps, nothing leaves its place, arrows meet their ends."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from kinetoscope.draw import LayoutError, describe, headline, lay_out, short_name
+from kinetoscope.draw.names import matches
+from kinetoscope.draw.text import fit, text_width
+from kinetoscope.draw.window import typical_step
+from kinetoscope.trace.events import Kind, Trace
+
+WIDTHS = (340, 720)
+
+
+def rows_of(picture):
+    rows = {}
+    for bar in picture.bars:
+        rows.setdefault((bar.lane, bar.row), []).append(bar)
+    return [sorted(row, key=lambda bar: bar.x) for row in rows.values()]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("steps", [None, "all"])
+def test_labels_neither_overlap_nor_leave_their_place(any_trace: Trace, width: int, steps) -> None:
+    picture = lay_out(any_trace, width=width, steps=steps)
+    for row in rows_of(picture):
+        for bar in row:
+            if not (label := bar.label):
+                continue
+            text = f"{label.name}  {label.time}" if label.time else label.name
+            assert text_width(text, picture.style.font) <= label.end - label.start + 1e-6
+            if label.place == "inside":
+                assert bar.x <= label.start and label.end <= bar.x + bar.w
+            else:  # in free space: on no bar at all, and within the picture
+                assert label.start >= 0 and label.end <= width
+                assert not [other for other in row if other.x < label.end and other.x + other.w > label.start]
+        spans = sorted((bar.label.start, bar.label.end) for bar in row if bar.label)
+        assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
+    ticks = [(t.label_x, text_width(t.label, picture.style.font) / 2) for t in picture.ticks if t.label]
+    assert all(x - half >= 0 and x + half <= width for x, half in ticks)
+    assert all(a + ha < b - hb for (a, ha), (b, hb) in itertools.pairwise(ticks))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_bars_are_visible_apart_and_inside_the_picture(any_trace: Trace, width: int) -> None:
+    picture = lay_out(any_trace, width=width, steps="all")
+    for row in rows_of(picture):
+        for bar in row:
+            assert bar.w >= picture.style.least - 1e-6
+            side = picture.style.side
+            assert side <= bar.x and bar.x + bar.w <= width - side + 1e-6
+            assert bar.y >= 0 and bar.y + bar.h <= picture.height
+        assert all(a.x + a.w <= b.x + picture.style.least for a, b in itertools.pairwise(row))
+    shown = sorted(e.index for bar in picture.bars for e in (bar.event, *bar.merged))
+    kinds = {Kind.OP, Kind.ANNOTATION, Kind.CALL, Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET}
+    assert shown == sorted(e.index for e in any_trace.events if e.kind in kinds), "each event exactly once"
+
+
+def test_arrows_span_the_launch_delay(any_trace: Trace) -> None:
+    picture = lay_out(any_trace, width=720)
+    bars = {id(event): bar for bar in picture.bars for event in (bar.event, *bar.merged)}
+    for arrow in picture.arrows:
+        assert arrow.activity.launch is arrow.call
+        call, activity = bars[id(arrow.call)], bars[id(arrow.activity)]
+        assert call.x <= arrow.x1 <= call.x + call.w and arrow.y1 == call.y + call.h
+        assert activity.x <= arrow.x2 <= activity.x + activity.w and arrow.y2 == activity.y
+        assert arrow.y1 < arrow.turn < arrow.level < arrow.y2
+    if any_trace.steps:
+        launched = [a for a in picture.window.steps[0].gpu if a.launch]
+        assert {a.activity.index for a in picture.arrows} >= {a.index for a in launched}
+
+
+def test_the_window_is_one_typical_step_with_all_it_launched(sample) -> None:
+    trace = sample("geglu_eager")
+    step = typical_step(trace.steps)
+    assert step is not trace.steps[0]
+    window = lay_out(trace, width=720).window
+    assert (window.start, window.end) == (step.start, max(a.end for a in step.gpu))
+    assert window.end > step.event.end, "its kernels outlast the CPU step"
+
+
+def test_steps_and_zoom(sample) -> None:
+    trace = sample("linear_1024_32_64_eager")
+    assert [s.number for s in lay_out(trace, width=720, steps=(4, 2)).window.steps] == [2, 4]
+    picture = lay_out(trace, width=720, zoom="aten::lin*", highlight=["aten::t", "nvjet*"])
+    assert picture.window.zoom.name == "aten::linear"
+    assert picture.window.end == max(kernel.end for kernel in picture.window.steps[0].gpu)
+    assert sorted({bar.event.name[:7] for bar in picture.bars if bar.highlighted}) == ["aten::t", "nvjet_s"]
+    with pytest.raises(LayoutError, match="no step 9; the trace has steps: 2, 3, 4"):
+        lay_out(trace, width=720, steps=9)
+    with pytest.raises(LayoutError, match="nothing is called 'aten::relu'; the ops are aten::linear"):
+        lay_out(trace, width=720, zoom="aten::relu")
+
+
+def test_what_belongs_to_another_step_is_faded_and_nameless(sample) -> None:
+    picture = lay_out(sample("geglu_cudagraph"), width=720)
+    own = set(map(id, picture.window.steps[0].gpu))
+    gpu = [bar for bar in picture.bars if bar.event.kind.on_gpu]
+    assert any(bar.faded for bar in gpu)
+    assert all(bar.faded == (id(bar.event) not in own) for bar in gpu)
+    assert not [bar for bar in picture.bars if bar.faded and bar.label]
+
+
+def test_activities_that_overlap_on_a_stream_take_a_second_row(sample) -> None:
+    picture = lay_out(sample("overlapping"), width=720)
+    rows = {bar.event.name: bar.row for bar in picture.bars if bar.event.kind.on_gpu}
+    assert rows == {"nvjet_a": 0, "nvjet_b": 1, "nvjet_c": 0}
+
+
+def test_python_frames_only_when_asked(sample) -> None:
+    trace = sample("geglu_compiled_stack_mem")
+    assert "python" not in lay_out(trace, width=720).kinds
+    assert "python" in lay_out(trace, width=720, python=True).kinds
+
+
+def test_a_large_trace_stays_a_small_picture(sample) -> None:
+    assert len(lay_out(sample("crowded"), width=720).bars) <= 2 * 720
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("aten::linear", "aten::linear"),
+        ("void at::native::vectorized_elementwise_kernel<8, at::native::F<(a)1>>(int)",
+         "vectorized_elementwise_kernel<…>"),
+        ("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<x::y<4> >(x)",
+         "multi_tensor_apply_kernel<…>"),
+        ("void cutlass::Kernel2<cutlass_80_tensorop_s16816gemm>(P)",
+         "Kernel2<cutlass_80_tensorop_s16816gemm>"),
+        ("std::enable_if<!b, void>::type internal::gemvx::kernel<int, 4>(int)", "kernel<…>"),
+        ("nvjet_sm90_tst_64x8_TNT", "nvjet_sm90_tst_64x8_TNT"),
+        ("Memcpy DtoD (Device -> Device)", "Memcpy DtoD (Device -> Device)"),
+        ("## Call CompiledFxGraph abc ##", "Call CompiledFxGraph abc"),
+        ("torch/nn/modules/module.py(1779): _call_impl", "torch/nn/modules/module.py(1779): _call_impl"),
+        ("void <<<", "void <<<"),
+        ("void ", "void"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_short_names(name: str, short: str) -> None:
+    assert short_name(name) == short
+
+
+def test_names_fit_or_are_left_out() -> None:
+    name = "void at::native::vectorized_elementwise_kernel<8, a::B>(int)"
+    assert fit(name, 400, 12) == "vectorized_elementwise_kernel<…>"
+    assert fit(name, 205, 12) == "vectorized_elementwise_kernel"
+    assert fit(name, 80, 12) == "vectorized…"
+    assert fit(name, 20, 12) == ""
+    assert fit("aten::linear", 45, 12) == "linear"
+    assert matches("k<[1]>", "k<[1]*") and not matches("k1", "k[1]")
+
+
+def test_the_alternative_text_says_what_is_seen(sample) -> None:
+    trace = sample("linear_1024_32_64_eager")
+    picture = lay_out(trace, width=720)
+    assert describe(trace, picture) == (
+        "One step of three: the CPU lane shows aten::linear, 31 µs, holding aten::t and aten::addmm; "
+        "the stream shows one kernel, 2.8 µs, starting 7.8 µs after its launch."
+    )
+    assert headline(trace, picture) == "One step of three, 60 µs"
+    assert describe(sample("empty"), lay_out(sample("empty"), width=720)) == "Nothing was recorded."
+    cpu = sample("cpu_only")
+    assert describe(cpu, lay_out(cpu, width=340)) == (
+        "The whole trace: the CPU lane shows aten::linear, 5.0 µs, holding aten::t; nothing ran on the GPU."
+    )

@@ -1,0 +1,115 @@
+"""Tables as HTML and as text, and how times are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+import pytest
+
+from kinetoscope.draw import Column, cell_texts, format_time, html_table, text_table
+from kinetoscope.draw.times import brief_time
+
+LONG = "void at::native::vectorized_elementwise_kernel<8, at::native::Gelu>(int, at::native::Gelu)"
+COLUMNS = [
+    Column("name", "Kernel"),
+    Column("calls", "Calls", "count"),
+    Column("total", "Total", "time"),
+    Column("share", "Share", "share"),
+    Column("times", "Against eager", "ratio"),
+]
+
+
+@dataclass
+class Row:
+    name: str
+    calls: float | None = 3
+    total: float = 37_312
+    share: float = 0.5
+    times: float = 1.875
+
+
+def body(html: str) -> list[list[str]]:
+    root = ElementTree.fromstring(html)
+    return [["".join(cell.itertext()) for cell in row] for row in root.find("table/tbody")]
+
+
+def test_values_carry_units_and_line_up() -> None:
+    rows = [Row("a"), Row("b", None, 768, 0.00001, 12), Row("c", 2.5, 9_999_900)]
+    html = html_table(COLUMNS, rows)
+    assert [line[1:] for line in body(html)] == [
+        ["3", "37.3\xa0µs", "50.0\xa0%", "1.88×"],
+        ["–", "0.8\xa0µs", "<0.1\xa0%", "12.00×"],
+        ["2.5", "9999.9\xa0µs", "50.0\xa0%", "1.88×"],
+    ]
+    assert text_table(COLUMNS, rows).splitlines()[2] == ("a           3    37.3 µs  50.0 %          1.88×")
+
+
+def test_cells_as_text() -> None:
+    assert cell_texts(COLUMNS, [Row(LONG)]) == [[LONG, "3", "37.3 µs", "50.0 %", "1.88×"]]
+
+
+def test_one_unit_a_column() -> None:
+    column = [Column("total", "Total", "time")]
+    assert body(html_table(column, [Row("a", total=20_000_000), Row("b")])) == [
+        ["20.000\xa0ms"],
+        ["0.037\xa0ms"],
+    ]
+    assert body(html_table([Column("total", "T", "time", "ns")], [Row("b")])) == [["37312\xa0ns"]]
+    with pytest.raises(ValueError, match="a time is written in ns, µs, ms, s"):
+        Column("total", "T", "time", "us")
+
+
+def test_the_box_and_the_heads() -> None:
+    html = html_table(COLUMNS, [Row("nvjet_1"), Row("other")], caption='A "&" <b>', highlight=["nvjet*"])
+    root = ElementTree.fromstring(html)
+    assert root.attrib == {"class": "ks-table", "role": "region", "tabindex": "0", "aria-label": 'A "&" <b>'}
+    assert [th.get("scope") for th in root.find("table/thead/tr")] == ["col"] * 5
+    rows = root.findall("table/tbody/tr")
+    assert [row.get("class") for row in rows] == ["ks-marked", None]
+    assert rows[0][0].tag == "th" and rows[0][0].get("scope") == "row"
+
+
+def test_long_names_are_shortened_and_kept_whole() -> None:
+    root = ElementTree.fromstring(html_table(COLUMNS, [Row(LONG)]))
+    details = root.find("table/tbody/tr/th/details")
+    assert details.find("summary").get("title") == LONG
+    assert details.find("summary/code").text == "vectorized_elementwise_kernel<…>"
+    assert details.find("code").text == LONG
+    assert "vectorized_elementwise_kernel<…>" in text_table(COLUMNS, [Row(LONG)])
+
+
+def test_names_are_text() -> None:
+    name = "|`\"'<script>\x01\n" + "x" * 800
+    html = html_table(COLUMNS, [Row(name)])
+    assert "<script" not in html and "\x01" not in html
+    assert ElementTree.fromstring(html) is not None
+    lines = text_table(COLUMNS, [Row(name)], width=80).splitlines()
+    assert len(lines) == 3 and max(map(len, lines)) == 80
+
+
+def test_rows_may_be_mappings_and_carry_their_events(make) -> None:
+    from kinetoscope.trace.events import Kind
+
+    events = [make.add("a", Kind.OP, 0, 1), make.add("a", Kind.OP, 2, 1)]
+    html = html_table([Column("name", "Op")], [{"name": "a", "events": events}])
+    assert '<tr data-events="0 1">' in html
+    with pytest.raises(KeyError):
+        html_table([Column("nope", "Op")], [{"name": "a"}])
+    with pytest.raises(KeyError, match="a Row has no 'nope'"):
+        html_table([Column("nope", "Op")], [Row("a")])
+    assert "Nothing was recorded." in html_table([Column("name", "Op")], [])
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [(0, "0 ns"), (768, "768 ns"), (37_312, "37.3 µs"), (999_960, "1.00 ms"), (1_234_567, "1.23 ms"),
+     (2.5e9, "2.50 s"), (999.7, "1.0 µs")],
+)  # fmt: skip
+def test_times(ns: float, text: str) -> None:
+    assert format_time(ns) == text
+
+
+def test_brief_times() -> None:
+    assert [brief_time(ns) for ns in (51_230, 2_720, 768, 9_960, 1_500_000)] == [
+        "51 µs", "2.7 µs", "0.8 µs", "10 µs", "1.5 ms"]  # fmt: skip
