@@ -162,7 +162,7 @@ def _cell(column: Column, unit: TimeUnit | None, value: Any) -> _Cell:
             # A median over steps may lie between two counts.
             return _Cell(f"{value:g}" if isinstance(value, float) else str(value), column.unit or "")
         case _:
-            return _Cell(clean(str(value)))
+            return _Cell(clean(", ".join(value) if isinstance(value, tuple) else str(value)))
 
 
 def _html(column: Column, line: list[_Cell], i: int, first: int | None) -> str:

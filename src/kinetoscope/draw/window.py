@@ -51,12 +51,12 @@ def drawable(trace: Trace, *, python: bool = False) -> list[Event]:
 
 
 def typical_step(steps: list[Step]) -> Step:
-    """The step of median length, the first left out: it pays for what later ones find done.
+    """The step of median length, so that a figure shows the step the numbers beside it speak of.
 
     Of an even number the shorter of the two in the middle, so that it is one that happened.
     """
-    steady = sorted(steps[1:] or steps, key=lambda step: (step.end - step.start, step.number))
-    return steady[(len(steady) - 1) // 2]
+    by_length = sorted(steps, key=lambda step: (step.end - step.start, step.number))
+    return by_length[(len(by_length) - 1) // 2]
 
 
 def choose(trace: Trace, steps: Steps, zoom: str | None, events: list[Event]) -> Window:

@@ -42,12 +42,7 @@ def parse(data: bytes, path: str) -> Document:
     Raises :class:`TraceError`, naming ``path``, for empty, cut off or other files.
     """
     notes: list[str] = []
-    text = _decode(_unzip(data, path), notes)
-    if not text.strip():
-        raise TraceError(
-            f"{path}: the file is empty (the profiler had not finished writing it?); {_RECORD_AGAIN}."
-        )
-    document = _decode_json(text, path, notes)
+    document = read_json(data, path, notes)
     if isinstance(document, list):
         return Document(document, notes=notes)
     events = document.get("traceEvents") if isinstance(document, dict) else None
@@ -57,6 +52,19 @@ def parse(data: bytes, path: str) -> Document:
             "give a file that export_chrome_trace wrote."
         )
     return Document(events, _device_names(document.get("deviceProperties")), notes)
+
+
+def read_json(data: bytes, path: str, notes: list[str]) -> Any:
+    """The JSON of a trace file's bytes; what was repaired is added to ``notes``, a sentence each.
+
+    Raises :class:`TraceError`, naming ``path``, for empty, cut off or other files.
+    """
+    text = _decode(_unzip(data, path), notes)
+    if not text.strip():
+        raise TraceError(
+            f"{path}: the file is empty (the profiler had not finished writing it?); {_RECORD_AGAIN}."
+        )
+    return _decode_json(text, path, notes)
 
 
 def _unzip(data: bytes, path: str) -> bytes:

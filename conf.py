@@ -1,0 +1,78 @@
+"""Sphinx configuration.  Build with ``python -m sphinx -c . docs docs/_build/html`` or ``nox -s docs``."""
+
+import sys
+from pathlib import Path
+
+from sphinx_gallery.sorting import ExplicitOrder
+
+ROOT = Path(__file__).parent
+# So that a checkout builds where nothing may be installed (a GPU node with no network).
+sys.path.insert(0, str(ROOT / "src"))
+
+project = "Kinetoscope"
+author = "The Kinetoscope authors"
+copyright = "The Kinetoscope authors"  # noqa: A001 (Sphinx's name for it)
+html_title = "Kinetoscope"
+language = "en"
+nitpicky = True
+
+extensions = [
+    "kinetoscope",
+    "sphinx_gallery.gen_gallery",
+    "myst_parser",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "sphinx.ext.intersphinx",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "recordings", "gallery/sg_execution_times.rst"]
+# Sphinx-Gallery leaves these beside its pages; they are no documents.
+suppress_warnings = ["config.cache"]
+
+kinetoscope_machine = "nvidia-h200"
+
+EXAMPLES = ["01_matmul_add", "02_linear", "02_strides_and_views", "03_simple_mlp", "03_kernels_mlp"]
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": ExplicitOrder([f"{name}.py" for name in EXAMPLES]),
+    "image_scrapers": ["matplotlib", "kinetoscope.book.scraper.scrape"],
+    "capture_repr": (),
+    "write_computation_times": False,
+    # The page says how long the recorded run took; Sphinx-Gallery's own figure would be that of the layout.
+    "min_reported_time": 1e9,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "backreferences_dir": None,
+}
+
+myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
+myst_heading_anchors = 3
+
+intersphinx_mapping = {
+    # Only from the committed inventories: a build neither needs the network nor changes with it.
+    "torch": ("https://docs.pytorch.org/docs/stable/", str(ROOT / "docs/_inventories/torch.inv")),
+    "triton": ("https://triton-lang.org/main/", str(ROOT / "docs/_inventories/triton.inv")),
+}
+
+html_theme = "pydata_sphinx_theme"
+html_static_path = ["docs/_static"]
+html_css_files = ["book.css"]
+html_favicon = "docs/_static/favicon.svg"
+html_show_sphinx = False
+html_copy_source = True
+html_theme_options = {
+    "logo": {"text": "Kinetoscope"},
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+copybutton_prompt_text = r"\$ |>>> "
+copybutton_prompt_is_regexp = True

@@ -1,0 +1,65 @@
+"""How a page shows a recording: the Sphinx extension.  ``extensions = ["kinetoscope.book"]``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kinetoscope import __version__
+from kinetoscope.book import banner, gallery, published, stage, used
+from kinetoscope.book.book import book_of
+from kinetoscope.book.config import setup_config
+from kinetoscope.book.machines import Machines
+from kinetoscope.book.measured import Measured
+from kinetoscope.book.nodes import setup_nodes
+from kinetoscope.book.parser import GalleryParser
+from kinetoscope.book.profiler_table import ProfilerTable
+from kinetoscope.book.recorded_table import RecordedTable
+from kinetoscope.book.reference_tables import ReferenceTable
+from kinetoscope.book.timeline import Timeline
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.config import Config
+
+_STATIC = Path(__file__).with_name("static")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Registers everything with Sphinx.  Sphinx-Gallery is set up first if conf.py has not done so."""
+    app.setup_extension("sphinx_gallery.gen_gallery")
+    setup_config(app)
+    setup_nodes(app)
+    app.add_directive("timeline", Timeline)
+    app.add_directive("profiler-table", ProfilerTable)
+    app.add_directive("recorded-table", RecordedTable)
+    app.add_directive("machines", Machines)
+    app.add_directive("reference-table", ReferenceTable)
+    app.add_role("measured", Measured())
+    app.add_source_parser(GalleryParser, override=True)
+    app.add_css_file("kinetoscope.css")
+
+    # Sphinx-Gallery fills its settings in at config-inited 10 and lays out at builder-inited 500.
+    app.connect("config-inited", gallery.never_execute, priority=5)
+    app.connect("config-inited", _add_static, priority=800)
+    app.connect("builder-inited", stage.open_book, priority=400)
+    app.connect("builder-inited", gallery.prepare_folder, priority=450)
+    app.connect("builder-inited", gallery.finish_folder, priority=600)
+    app.connect("env-get-outdated", used.outdated)
+    app.connect("env-get-outdated", published.note_published)
+    app.connect("env-purge-doc", used.purge)
+    app.connect("env-merge-info", used.merge)
+    app.connect("doctree-read", banner.add_banner)
+    app.connect("build-finished", published.unpublish)
+    app.connect("build-finished", _fail_if_not_recorded)
+    return {"version": __version__, "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _add_static(app: Sphinx, config: Config) -> None:
+    config.html_static_path.append(str(_STATIC))
+
+
+def _fail_if_not_recorded(app: Sphinx, exception: Exception | None) -> None:
+    """An example that could not be recorded must not look like success, with ``-W`` or without."""
+    if exception is None and book_of(app.env).failed:
+        app.statuscode = 1

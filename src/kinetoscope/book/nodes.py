@@ -1,0 +1,126 @@
+"""What the directives put into a document, and how each builder shows it.
+
+HTML gets what was drawn when the page was read.  Paper gets the same layout from matplotlib, and tables as
+document tables; builders without pictures get the description in words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from kinetoscope.book.book import book_of
+from kinetoscope.book.measured import measured
+from kinetoscope.draw import lay_out, paper
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+class timeline(nodes.General, nodes.Element):
+    """A timeline figure.  Children: its caption.
+
+    ``html``: the figure without its closing tag; ``alt``: in words; ``trace``, ``machine``, ``view``: what to
+    draw again for paper.
+    """
+
+
+class recorded_table(nodes.General, nodes.Element):
+    """A table computed from a recording.  ``html``; ``head`` and ``body``: its cells as text."""
+
+
+def visit_timeline_html(translator: Any, node: timeline) -> None:
+    """The figure as it was drawn, and its caption opened."""
+    translator.body.append(node["html"])
+    if node.children:
+        translator.body.append("<figcaption>")
+
+
+def depart_timeline_html(translator: Any, node: timeline) -> None:
+    """The caption, if any, and the figure closed."""
+    if node.children:
+        translator.body.append("</figcaption>")
+    translator.body.append("</figure>\n")
+
+
+def visit_table_html(translator: Any, node: recorded_table) -> None:
+    """The table as it was drawn."""
+    translator.body.append(node["html"])
+    raise nodes.SkipNode
+
+
+def visit_measured_html(translator: Any, node: measured) -> None:
+    """A number that tells, when pointed at, what it was computed from."""
+    title = escape(node["expression"], quote=True)
+    translator.body.append(f'<span class="ks-measured" title="{title}">')
+
+
+def depart_measured_html(translator: Any, node: measured) -> None:
+    """The end of the number."""
+    translator.body.append("</span>")
+
+
+def nothing(translator: Any, node: nodes.Element) -> None:
+    """For builders that show the text inside and no more."""
+
+
+class ForPaper(SphinxPostTransform):
+    """Turns our nodes into what every builder other than HTML knows: figures, tables, paragraphs."""
+
+    default_priority = 400
+
+    def run(self, **kwargs: Any) -> None:
+        if book_of(self.env).is_html:
+            return
+        for node in list(self.document.findall(timeline)):
+            node.replace_self(self._figure(node))
+        for table in list(self.document.findall(recorded_table)):
+            table.replace_self(document_table(table["head"], table["body"]))
+        for number in list(self.document.findall(measured)):
+            number.replace_self(nodes.inline("", number.astext()))
+
+    def _figure(self, node: timeline) -> list[nodes.Node]:
+        caption = node.children
+        book = book_of(self.env)
+        if not book.picture:
+            return [nodes.paragraph(text=node["alt"]), *caption]
+        layout = lay_out(book.trace(node["trace"], node["machine"]), width=640, **node["view"])
+        folder = Path(self.env.doctreedir) / "kinetoscope-paper"
+        folder.mkdir(parents=True, exist_ok=True)
+        # named by what it shows: on paper all documents are one, and two of them may show the same trace
+        what = hashlib.sha256(repr((node["machine"], node["trace"], node["view"])).encode()).hexdigest()[:8]
+        path = folder / f"timeline-{node['trace']}-{what}.{book.picture}"
+        paper.save(layout, path)
+        self.env.images.add_file(self.env.docname, str(path))
+        image = nodes.image(uri=str(path), candidates={"*": str(path)}, alt=node["alt"])
+        figure = nodes.figure("", image)
+        if caption:
+            figure += nodes.caption("", "", *caption[0].children)
+        return [figure, *caption[1:]]
+
+
+def document_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> nodes.table:
+    """A table that every builder knows; its columns are as wide as their longest cell, within reason."""
+    group = nodes.tgroup(cols=len(head))
+    group += [nodes.colspec(colwidth=min(60, max(map(len, cells)))) for cells in zip(head, *rows, strict=True)]
+    group += nodes.thead("", _row(head))
+    group += nodes.tbody("", *[_row(row) for row in rows])
+    return nodes.table("", group)
+
+
+def _row(cells: Sequence[str]) -> nodes.row:
+    return nodes.row("", *[nodes.entry("", nodes.paragraph(text=cell)) for cell in cells])
+
+
+def setup_nodes(app: Sphinx) -> None:
+    """Registers the nodes, and what turns them into document elements for other builders."""
+    app.add_node(timeline, html=(visit_timeline_html, depart_timeline_html))
+    app.add_node(recorded_table, html=(visit_table_html, None))
+    app.add_node(measured, html=(visit_measured_html, depart_measured_html), text=(nothing, nothing))
+    app.add_post_transform(ForPaper)

@@ -1,0 +1,176 @@
+"""``{reference-table} NAME``: the tables of the reference pages, made from the ones the code itself works by.
+
+What a page of the reference lists is therefore what there is: a new configuration value, warning or word
+of the vocabulary stands on its page with no edit to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
+
+from docutils import nodes
+from docutils.nodes import Node
+from sphinx.util.docutils import SphinxDirective
+
+from kinetoscope.book import config, messages, stage
+from kinetoscope.book.profiler_table import COLUMNS, VIEWS
+from kinetoscope.measure.csvtable import SUFFIXES
+from kinetoscope.measure.vocabulary import OPERATORS, VOCABULARY, Entry
+from kinetoscope.record.provenance import MachineFacts
+
+Lines = Sequence[tuple[str, ...]]
+"""A table: its headings, then its rows.  A cell is text with code between double backticks."""
+Words = Sequence[tuple[str, str, str]]
+"""A list of words, each with a note (or "") and what it means, written like a cell."""
+
+# Between backticks, or a word of the vocabulary as it is used: selection["pattern"], us(37).
+_CODE = re.compile(r"``(.+?)``|(\w+(?:\[\"[^\"\]]*\"\]|\(\d+\)))")
+
+
+class ReferenceTable(SphinxDirective):
+    """One of :data:`TABLES` or :data:`LISTS`, as a document's own table or list: text, whoever builds it."""
+
+    required_arguments = 1
+
+    def run(self) -> list[Node]:
+        name = self.arguments[0]
+        if name in LISTS:
+            shown: nodes.Element = _definition_list(LISTS[name]())
+        elif name in TABLES:
+            shown = nodes.container("", _table(TABLES[name]()), classes=["ks-scroll"])
+        else:
+            known = (*LISTS, *TABLES)
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
+            messages.warn("name", f"no reference table {name!r}; {hint}", self.get_location())
+            shown = nodes.paragraph("", f"There is no reference table {name}.", classes=["ks-unmeasured"])
+        # On every node: Sphinx counts lines back from those of a list's items.
+        for node in shown.findall(nodes.Element):
+            self.set_source_info(node)
+        return [shown]
+
+
+def _definition_list(words: Words) -> nodes.definition_list:
+    """What takes more than a few words to explain is no table: on a phone a column would be cut off."""
+    found = nodes.definition_list(classes=["simple"])
+    for word, note, what in words:
+        item = nodes.definition_list_item("", nodes.term("", "", *inline(word)))
+        if note:
+            item += nodes.classifier("", "", *inline(note))
+        item += nodes.definition("", nodes.paragraph("", "", *inline(what)))
+        found += item
+    return found
+
+
+def _table(lines: Lines) -> nodes.table:
+    head, *rows = lines
+    group = nodes.tgroup(cols=len(head))
+    group += [nodes.colspec(colwidth=1) for _ in head]
+    group += nodes.thead("", _row(head))
+    group += nodes.tbody("", *[_row(row) for row in rows])
+    return nodes.table("", group)
+
+
+def _row(cells: Sequence[str]) -> nodes.row:
+    return nodes.row("", *[nodes.entry("", nodes.paragraph("", "", *inline(cell))) for cell in cells])
+
+
+def inline(text: str) -> Iterator[nodes.literal | nodes.Text]:
+    """``text`` with its code as literals.
+
+    Not left to the page's own parser: reST would take the ``*`` of a wildcard for emphasis, and what one
+    parser marks the other shows.
+    """
+    end = 0
+    for code in _CODE.finditer(text):
+        if code.start() > end:
+            yield nodes.Text(text[end : code.start()])
+        yield _literal(code[1] or code[2])
+        end = code.end()
+    if end < len(text):
+        yield nodes.Text(text[end:])
+
+
+def _literal(code: str) -> nodes.literal:
+    return nodes.literal(code, code)
+
+
+def _configuration() -> Words:
+    return [
+        (f"``{item.name}``", f"default ``{item.default}``" if item.default else "default empty", item.what)
+        for item in config.VALUES
+    ]
+
+
+def _modes() -> Lines:
+    return [("mode", "what a build does"), *[(f"``{mode}``", what) for mode, what in stage.MODES.items()]]
+
+
+def _warnings() -> Words:
+    return [(f"``kinetoscope.{subtype}``", "", what) for subtype, what in messages.SUBTYPES.items()]
+
+
+def _vocabulary(entries: dict[str, Entry]) -> Words:
+    return [(_calls(entry.signature), "", entry.what) for entry in entries.values()]
+
+
+def _calls(signature: str) -> str:
+    """Each way to call it as a literal: ``min(a), min(a, b)`` are two."""
+    return ", ".join(f"``{one}``" for one in re.split(r"(?<=\)), ", signature))
+
+
+def _machine() -> Lines:
+    return [
+        ("what you write",),
+        *[(f"``machine.{name}``",) for name in sorted(MachineFacts.VOCABULARY_ATTRS)],
+    ]
+
+
+def _units() -> Lines:
+    units: dict[str, list[str]] = {}
+    for suffix, (unit, _) in SUFFIXES.items():
+        units.setdefault(_UNIT_WORDS[unit], []).append(f"``{suffix}``")
+    return [("a name that ends in", "is"), *[(", ".join(ends), unit) for unit, ends in units.items()]]
+
+
+_UNIT_WORDS = {
+    "ns": "a time",
+    "bytes/ns": "bytes a second",
+    "flop/ns": "floating-point operations a second",
+    "flop": "floating-point operations",
+    "bytes": "a number of bytes",
+    "count": "a count",
+    "ratio": "a ratio",
+    "share": "a share",
+}
+
+
+def _table_columns() -> Lines:
+    rows = []
+    for name, column in COLUMNS.items():
+        views = {by: view for by, view in VIEWS.items() if name in view.row.__slots__}
+        shown = [f"``{by}``" for by, view in views.items() if name in view.columns]
+        asked = [f"``{by}``" for by, view in views.items() if name not in view.columns]
+        rows.append((f"``{name}``", column.heading, ", ".join(shown) or "–", ", ".join(asked) or "–"))
+    return [("column", "heading", "shown by", "with :columns: also by"), *rows]
+
+
+LISTS: dict[str, Callable[[], Words]] = {
+    "configuration": _configuration,
+    "warnings": _warnings,
+    "expressions": lambda: _vocabulary(VOCABULARY),
+    "functions": lambda: _vocabulary({name: entry for name, entry in VOCABULARY.items() if entry.function}),
+    "attributes": lambda: _vocabulary(
+        {name: entry for name, entry in VOCABULARY.items() if not entry.function}
+    ),
+    "operators": lambda: _vocabulary(OPERATORS),
+}
+TABLES: dict[str, Callable[[], Lines]] = {
+    "modes": _modes,
+    "machine": _machine,
+    "units": _units,
+    "table-columns": _table_columns,
+}
+"""what an author may ask for, with :data:`LISTS`"""

@@ -1,0 +1,6 @@
+"""What a machine produced: recordings, where they lie, how they are made, when they are stale."""
+
+from kinetoscope.record.provenance import Machine, Provenance
+from kinetoscope.record.store import ExampleRecording, MachineRecording, RecordingError, read_machines
+
+__all__ = ["ExampleRecording", "Machine", "MachineRecording", "Provenance", "RecordingError", "read_machines"]

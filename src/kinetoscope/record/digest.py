@@ -1,0 +1,58 @@
+"""A digest of code that prose, comments and styling do not change.
+
+``ast.dump`` and ``ast.unparse`` print f-strings and new optional fields differently from one Python to
+the next, so the tree is walked here: what is absent, empty or only says how something was spelt is left
+out, and the rest is hashed.  The same code has the same digest on Python 3.10 to 3.14.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+
+# How a name is used follows from where it stands; the prefix of a string and a type comment from spelling.
+_SPELLING = frozenset({"ctx", "kind", "type_comment"})
+
+
+def code_digest(source: str) -> str:
+    """Digest of the statements in ``source``: 16 hexadecimal digits, or ``""`` if there are none.
+
+    Source that does not parse is digested as text, so that an unfinished edit counts as a change.
+    """
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return _hash("syntax error\n" + source)
+    if not tree.body:
+        return ""
+    return _hash("\n".join(_spell(statement) for statement in tree.body))
+
+
+def chain(before: str, digest: str) -> str:
+    """Digest of everything up to and including a block: ``before`` of the next block.
+
+    A block without statements (``digest == ""``) leaves the chain as it is.
+    """
+    return before if not digest else _hash(before + digest)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _spell(value: object) -> str:
+    if isinstance(value, ast.AST):
+        parts = [
+            f"{name}={_spell(_without_empty(field) if isinstance(value, ast.JoinedStr) else field)}"
+            for name, field in ast.iter_fields(value)
+            if name not in _SPELLING and field is not None and field != []
+        ]
+        return f"{type(value).__name__}({','.join(parts)})"
+    if isinstance(value, list):
+        return "[" + ",".join(_spell(item) for item in value) + "]"
+    return repr(value)
+
+
+def _without_empty(values: list[ast.expr]) -> list[ast.expr]:
+    """The pieces of an f-string: empty ones are there or not from one Python to the next."""
+    return [value for value in values if not (isinstance(value, ast.Constant) and value.value == "")]

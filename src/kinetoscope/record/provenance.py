@@ -1,0 +1,216 @@
+"""On what machine, with what software and when a recording was made."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+LIBRARIES = ("torch", "triton", "liger-kernel", "kernels", "matplotlib", "numpy")
+"""distributions whose version can change what an example does"""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The hardware and driver: what must be equal for a recording to be of *this* machine."""
+
+    gpu: str
+    """the GPU's full name, or the CPU's where there is none"""
+    gpu_arch: str = ""
+    """``sm_90``; empty without a GPU"""
+    driver: str = ""
+    cuda: str = ""
+    """the CUDA (or ROCm) version torch was built for"""
+    cpu: str = ""
+    sms: int = 0
+    """streaming multiprocessors"""
+    memory_bytes: int = 0
+
+    @property
+    def slug(self) -> str:
+        """The folder name of its recordings: ``nvidia-h200``."""
+        return re.sub(r"[^a-z0-9]+", "-", self.gpu.lower()).strip("-") or "unknown-machine"
+
+    @property
+    def has_gpu(self) -> bool:
+        return bool(self.gpu_arch)
+
+
+@dataclass(frozen=True)
+class MachineFacts:
+    """``machine`` in an expression: ``machine.gpu_arch == "sm_90"``."""
+
+    VOCABULARY_ATTRS: ClassVar[frozenset[str]]
+
+    name: str
+    gpu: str
+    gpu_arch: str
+    driver: str
+    cuda: str
+    cpu: str
+    sms: int
+    python: str
+    torch: str
+    triton: str
+    recorded: str
+
+
+MachineFacts.VOCABULARY_ATTRS = frozenset(item.name for item in fields(MachineFacts))
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """A machine, the software on it, and the moment: stored with every recorded example."""
+
+    machine: Machine
+    python: str
+    libraries: Mapping[str, str] = field(default_factory=dict)
+    """version by distribution name, of those installed among :data:`LIBRARIES`"""
+    recorded: str = ""
+    """ISO date (UTC) of the run"""
+    revision: str = ""
+    """revision of the repository, with ``+`` for uncommitted changes of the examples"""
+
+    @property
+    def software(self) -> dict[str, str]:
+        """What must be equal for a recording not to be stale."""
+        return {"python": self.python, "cuda": self.machine.cuda, **self.libraries}
+
+    def facts(self, name: str) -> MachineFacts:
+        """What expressions may ask about the machine whose recordings are called ``name``."""
+        machine = self.machine
+        return MachineFacts(
+            name=name,
+            gpu=machine.gpu,
+            gpu_arch=machine.gpu_arch,
+            driver=machine.driver,
+            cuda=machine.cuda,
+            cpu=machine.cpu,
+            sms=machine.sms,
+            python=self.python,
+            torch=self.libraries.get("torch", ""),
+            triton=self.libraries.get("triton", ""),
+            recorded=self.recorded,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Provenance:
+        """Raises ``KeyError`` or ``TypeError`` where fields are missing or unknown."""
+        rest = {key: value for key, value in data.items() if key != "machine"}
+        return cls(machine=Machine(**data["machine"]), **rest)
+
+
+def probe(python: str = sys.executable) -> Provenance | None:
+    """What torch sees here, asked in a process of its own so that torch is not loaded into this one.
+
+    ``None`` where torch is not installed.  Raises ``RuntimeError`` where it is there but cannot be imported.
+    """
+    if importlib.util.find_spec("torch") is None:
+        return None
+    source = Path(__file__).resolve().parents[2]
+    run = subprocess.run(
+        [python, "-m", "kinetoscope.record.provenance"],
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")])),
+        },
+        check=False,
+    )
+    if run.returncode != 0:
+        last = (run.stderr.strip().splitlines() or ["no message"])[-1]
+        raise RuntimeError(f"torch is installed but could not be asked for its GPU: {last}")
+    return Provenance.from_json(json.loads(run.stdout.splitlines()[-1]))
+
+
+def here() -> Provenance:
+    """The provenance of this process; imports torch where it is installed."""
+    libraries = {}
+    for name in LIBRARIES:
+        try:
+            libraries[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    machine = Machine(gpu=_cpu_name() or platform.machine(), cpu=_cpu_name())
+    if importlib.util.find_spec("torch") is not None:
+        import torch
+
+        libraries["torch"] = torch.__version__
+        if torch.cuda.is_available():
+            properties = torch.cuda.get_device_properties(0)
+            hip = getattr(torch.version, "hip", None)
+            machine = Machine(
+                gpu=properties.name,
+                gpu_arch=properties.gcnArchName if hip else f"sm_{properties.major}{properties.minor}",
+                driver=_driver_version(),
+                cuda=hip or torch.version.cuda or "",
+                cpu=_cpu_name(),
+                sms=properties.multi_processor_count,
+                memory_bytes=properties.total_memory,
+            )
+    return Provenance(
+        machine=machine,
+        python=platform.python_version(),
+        libraries=libraries,
+        recorded=datetime.now(UTC).date().isoformat(),
+    )
+
+
+def revision(folder: Path, *watched: Path) -> str:
+    """The short git revision of ``folder``, ``+`` appended if a ``watched`` path has uncommitted changes.
+
+    Outside a git checkout, what ``KINETOSCOPE_REVISION`` says: whoever carried the files there knows it.
+    """
+
+    def git(*words: str) -> str | None:
+        try:
+            run = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False)
+        except OSError:
+            return None
+        return run.stdout.strip() if run.returncode == 0 else None
+
+    head = git("rev-parse", "--short=12", "HEAD")
+    if head is None:
+        return os.environ.get("KINETOSCOPE_REVISION", "")
+    return head + ("+" if git("status", "--porcelain", "--", *map(str, watched)) else "")
+
+
+def _cpu_name() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass  # not Linux
+    return platform.processor()
+
+
+def _driver_version() -> str:
+    try:
+        run = subprocess.run(
+            ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return ""
+    return run.stdout.strip().splitlines()[0].strip() if run.returncode == 0 and run.stdout.strip() else ""
+
+
+if __name__ == "__main__":
+    print(json.dumps(here().to_json()))
