@@ -30,8 +30,30 @@ exclude_patterns = ["_build", "recordings", "gallery/sg_execution_times.rst"]
 suppress_warnings = ["config.cache"]
 
 kinetoscope_machine = "nvidia-h200"
+# Who is quoted: a tag, what it stands for, and an address if it has a lasting one.
+kinetoscope_sources = {
+    "HF1": (
+        "Hugging Face blog, Profiling in PyTorch, part 1: a beginner's guide to torch.profiler (May 2026)",
+        "https://huggingface.co/blog/torch-profiler",
+    ),
+    "HF2": (
+        "Hugging Face blog, Profiling in PyTorch, part 2: from nn.Linear to a fused MLP (June 2026)",
+        "https://huggingface.co/blog/torch-mlp-fusion",
+    ),
+    "ES": ("A Spanish retelling of HF2 for teams in Latin America", ""),
+    "ZH": ("A Chinese retelling of HF2, with a three-layer ReLU MLP", ""),
+    "WIKI": ("A knowledge-base entry about HF2, in Chinese and English, with advice of its own", ""),
+}
 
-EXAMPLES = ["01_matmul_add", "02_linear", "02_strides_and_views", "03_simple_mlp", "03_kernels_mlp"]
+EXAMPLES = [
+    "01_matmul_add",
+    "02_linear",
+    "02_strides_and_views",
+    "03_simple_mlp",
+    "03_kernels_mlp",
+    "05_regimes",
+    "05_recompiles",
+]
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -62,6 +84,8 @@ html_static_path = ["docs/_static"]
 html_css_files = ["book.css"]
 html_favicon = "docs/_static/favicon.svg"
 html_show_sphinx = False
+# Nothing is indexed: the page would be empty.
+html_use_index = False
 html_copy_source = True
 html_theme_options = {
     "logo": {"text": "Kinetoscope"},
