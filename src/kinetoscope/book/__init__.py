@@ -6,17 +6,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kinetoscope import __version__
-from kinetoscope.book import banner, gallery, published, stage, used
+from kinetoscope.book import banner, gallery, published, stage, used, verdicts
 from kinetoscope.book.book import book_of
+from kinetoscope.book.chain import DispatchChain
+from kinetoscope.book.claims import Claim, Reported, When
 from kinetoscope.book.config import setup_config
+from kinetoscope.book.guess import setup_guess
+from kinetoscope.book.kernel_name import KernelNameTable
 from kinetoscope.book.machines import Machines
 from kinetoscope.book.measured import Measured
 from kinetoscope.book.nodes import setup_nodes
 from kinetoscope.book.parser import GalleryParser
 from kinetoscope.book.profiler_table import ProfilerTable
+from kinetoscope.book.quoted import Published
 from kinetoscope.book.recorded_table import RecordedTable
 from kinetoscope.book.reference_tables import ReferenceTable
 from kinetoscope.book.timeline import Timeline
+from kinetoscope.book.trace_compare import TraceCompare
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -30,12 +36,20 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("sphinx_gallery.gen_gallery")
     setup_config(app)
     setup_nodes(app)
+    setup_guess(app)
     app.add_directive("timeline", Timeline)
     app.add_directive("profiler-table", ProfilerTable)
     app.add_directive("recorded-table", RecordedTable)
     app.add_directive("machines", Machines)
     app.add_directive("reference-table", ReferenceTable)
+    app.add_directive("trace-compare", TraceCompare)
+    app.add_directive("dispatch-chain", DispatchChain)
+    app.add_directive("claim", Claim)
+    app.add_directive("reported", Reported)
+    app.add_directive("when", When)
+    app.add_directive("kernel-name", KernelNameTable)
     app.add_role("measured", Measured())
+    app.add_role("published", Published())
     app.add_source_parser(GalleryParser, override=True)
     app.add_css_file("kinetoscope.css")
 
@@ -49,10 +63,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-get-outdated", published.note_published)
     app.connect("env-purge-doc", used.purge)
     app.connect("env-merge-info", used.merge)
+    app.connect("env-purge-doc", verdicts.purge)
+    app.connect("env-merge-info", verdicts.merge)
+    app.connect("build-finished", verdicts.write_json)
     app.connect("doctree-read", banner.add_banner)
     app.connect("build-finished", published.unpublish)
     app.connect("build-finished", _fail_if_not_recorded)
-    return {"version": __version__, "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": __version__, "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _add_static(app: Sphinx, config: Config) -> None:

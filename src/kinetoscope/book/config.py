@@ -42,8 +42,16 @@ VALUES = (
 )
 
 
+SOURCES = Value(
+    "kinetoscope_sources",
+    "{}",
+    "Who can be quoted: a dictionary from a tag to a title and a web address, which may be empty.",
+)
+
+
 def setup_config(app: Sphinx) -> None:
-    """Registers every one of :data:`VALUES`."""
+    """Registers every one of :data:`VALUES`, and :data:`SOURCES`."""
+    app.add_config_value(SOURCES.name, {}, "env", types=frozenset({dict}))
     # Rebuild "": which pages a change concerns is worked out from the recordings themselves.
     for value in VALUES:
         app.add_config_value(value.name, value.default, "", types=frozenset({str}))

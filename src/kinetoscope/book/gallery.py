@@ -175,7 +175,8 @@ def _thumbnail_trace(recording: ExampleRecording) -> str:
     shown = [
         name for block in recording.blocks for name in re.findall(r"^\.\. timeline:: (\w+)$", block.rst, re.M)
     ]
-    return next(name for name in (*shown, *recording.traces) if name in recording.traces)
+    names: list[str] = [*shown, *recording.traces]
+    return next(name for name in names if name in recording.traces)
 
 
 def _use_recorded_links(path: Path, recording: ExampleRecording) -> None:

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 LOGGER = logging.getLogger("kinetoscope")
 
 SUBTYPES: dict[str, str] = {
-    "stale": "A block's code, or code before it, changed since it was recorded (or is no Python): its output is not shown.",
+    "stale": "A block's code, or code before it, changed since it was recorded, or is no Python: its output "
+    "is not shown.",
     "example": "An example could not be recorded: it raised, left its work out, or wrote no trace.",
     "recording": "A recorded trace or table is damaged or missing.",
     "name": "A directive or role names a trace, table, machine or column that does not exist.",
     "expression": "An expression cannot be computed from the recording.",
+    "claim": "A claim does not hold on the machine the book is held to, or is not written as one.",
     "option": "A directive has an option it cannot use.",
 }
 

@@ -108,7 +108,9 @@ class ForPaper(SphinxPostTransform):
 def document_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> nodes.table:
     """A table that every builder knows; its columns are as wide as their longest cell, within reason."""
     group = nodes.tgroup(cols=len(head))
-    group += [nodes.colspec(colwidth=min(60, max(map(len, cells)))) for cells in zip(head, *rows, strict=True)]
+    group += [
+        nodes.colspec(colwidth=min(60, max(map(len, cells)))) for cells in zip(head, *rows, strict=True)
+    ]
     group += nodes.thead("", _row(head))
     group += nodes.tbody("", *[_row(row) for row in rows])
     return nodes.table("", group)

@@ -12,6 +12,7 @@ from kinetoscope.book.nodes import recorded_table
 from kinetoscope.book.recorded import RecordedDirective, patterns
 from kinetoscope.draw import Column, cell_texts, html_table
 from kinetoscope.measure import Quantity, Table
+from kinetoscope.measure.csvtable import Cell
 
 
 class RecordedTable(RecordedDirective):
@@ -62,11 +63,15 @@ def _column(table: Table, name: str) -> Column:
 
 
 def _rows(table: Table, names: list[str]) -> list[dict[str, object]]:
+    """The cells by column; an empty one was not measured."""
     columns = {name: table.column(name) for name in names}
     return [
-        {
-            name: value.value if isinstance(value := columns[name][number], Quantity) else value
-            for name in names
-        }
+        {name: _plain(values[number]) for name, values in columns.items()}
         for number in range(len(table.rows))
     ]
+
+
+def _plain(value: Cell) -> object:
+    if isinstance(value, Quantity):
+        return value.value
+    return value or None

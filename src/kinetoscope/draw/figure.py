@@ -32,6 +32,7 @@ def figure_html(
     zoom: str | None = None,
     highlight: Sequence[str] = (),
     python: bool = False,
+    at_least: int = 0,
 ) -> str:
     """A ``<figure class="ks-timeline">`` that reads well from 340 px to the page's full width.
 
@@ -45,7 +46,7 @@ def figure_html(
     if not re.fullmatch(r"[A-Za-z][\w.:-]*", ident):
         raise ValueError(f"{ident!r} is no id for a figure: use a letter, then letters, digits, . : _ or -")
     wide, narrow = (
-        lay_out(trace, width=w, steps=steps, zoom=zoom, highlight=highlight, python=python)
+        lay_out(trace, width=w, steps=steps, zoom=zoom, highlight=highlight, python=python, at_least=at_least)
         for w in (WIDE_PX, NARROW_PX)
     )
     title = title or headline(trace, wide)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import heapq
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kinetoscope.draw import window as windows
@@ -30,6 +31,7 @@ def lay_out(
     zoom: str | None = None,
     highlight: Sequence[str] = (),
     python: bool = False,
+    at_least: int = 0,
     style: Style | None = None,
 ) -> Layout:
     """Lay ``trace`` out ``width`` px wide.
@@ -37,13 +39,16 @@ def lay_out(
     ``steps`` is one number, several, ``"all"`` for the whole trace, or None for one typical step;
     ``zoom`` the pattern of an op (the first that matches within the steps) whose span, with what it
     launched, becomes the window; ``highlight`` patterns of names to mark; ``python`` adds Python
-    frames.  Patterns know ``*`` and ``?``.
+    frames; ``at_least`` ns are shown even if the step is shorter, so that two traces can be drawn on
+    one scale.  Patterns know ``*`` and ``?``.
 
     Raises :class:`~kinetoscope.draw.window.LayoutError` for a step or a ``zoom`` that is not there.
     """
     style = style or (NARROW if width < 480 else WIDE)
     events = windows.drawable(trace, python=python)
     window = windows.choose(trace, steps, zoom, events)
+    if window.dur < at_least:
+        window = replace(window, end=window.start + at_least)
     picture = Layout(width, 0, window, style)
     seen = [e for e in events if e.start < window.end and (e.end > window.start or e.start == window.start)]
     if not seen:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Iterator
 
 # How a name is used follows from where it stands; the prefix of a string and a type comment from spelling.
 _SPELLING = frozenset({"ctx", "kind", "type_comment"})
@@ -43,8 +44,8 @@ def _hash(text: str) -> str:
 def _spell(value: object) -> str:
     if isinstance(value, ast.AST):
         parts = [
-            f"{name}={_spell(_without_empty(field) if isinstance(value, ast.JoinedStr) else field)}"
-            for name, field in ast.iter_fields(value)
+            f"{name}={_spell(field)}"
+            for name, field in _fields(value)
             if name not in _SPELLING and field is not None and field != []
         ]
         return f"{type(value).__name__}({','.join(parts)})"
@@ -53,6 +54,13 @@ def _spell(value: object) -> str:
     return repr(value)
 
 
-def _without_empty(values: list[ast.expr]) -> list[ast.expr]:
-    """The pieces of an f-string: empty ones are there or not from one Python to the next."""
-    return [value for value in values if not (isinstance(value, ast.Constant) and value.value == "")]
+def _fields(node: ast.AST) -> Iterator[tuple[str, object]]:
+    """A node's fields; an f-string's empty pieces are there or not from one Python to the next."""
+    if isinstance(node, ast.JoinedStr):
+        yield "values", [piece for piece in node.values if not _is_empty(piece)]
+    else:
+        yield from ast.iter_fields(node)
+
+
+def _is_empty(piece: ast.expr) -> bool:
+    return isinstance(piece, ast.Constant) and piece.value == ""

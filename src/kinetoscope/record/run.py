@@ -40,6 +40,9 @@ _RESERVED = frozenset({"machine"})
 # Suffixes of what an example writes, longest first: ``x.json.gz`` ends in ``.gz`` too.
 _KINDS = (".json.gz", ".json", ".csv")
 
+_ROOM = 2**20
+"""free bytes below which a run that ended early is put down to the disk"""
+
 _SKIPPED = re.compile(r"^\W*skip(?:s|ped|ping)?\b.*", re.IGNORECASE | re.MULTILINE)
 
 
@@ -163,6 +166,8 @@ def _run_and_store(
             check=False,
         ).returncode
     scrubber = Scrubber.of_this_machine((work, ""), (scratch, ""))
+    if not (scratch / "result.json").is_file() and shutil.disk_usage(scratch).free < _ROOM:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(scratch.parent))
     if not (scratch / "result.json").is_file():
         tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
         return Failure(

@@ -66,13 +66,11 @@ def run(job: Job) -> Result:
     # The executor writes the md5 of this copy beside it: here, where it can do no harm.
     target.write_bytes(source.read_bytes())
 
-    # JSON has no tuples, and Sphinx-Gallery compares settings with ().
+    # JSON has no tuples, and Sphinx-Gallery takes only an empty *tuple* to mean "show no value".
     told = {
         key: tuple(value) if isinstance(value, list) else value for key, value in job.gallery_conf.items()
     }
     conf = _fill_gallery_conf_defaults(told, app=None, check_keys=False)
-    # JSON has no tuples, and Sphinx-Gallery takes only an empty *tuple* to mean "show no value".
-    conf["capture_repr"] = tuple(conf["capture_repr"])
     conf["src_dir"] = str(folder / "src")
     conf["plot_gallery"] = True
     conf["abort_on_example_error"] = False
@@ -131,7 +129,10 @@ def main(argv: list[str]) -> int:
     # argv would be seen by the example
     sys.argv = [job.script]
     result = run(job)
-    (Path(job.folder) / "result.json").write_text(json.dumps(asdict(result)), encoding="utf-8")
+    # whole or not at all, on a full disk too
+    new = Path(job.folder) / "result.json.new"
+    new.write_text(json.dumps(asdict(result)), encoding="utf-8")
+    new.replace(new.with_suffix(""))
     return 0
 
 

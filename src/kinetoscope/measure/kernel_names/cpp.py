@@ -28,7 +28,11 @@ def split(name: str) -> Demangled | None:
 
     >>> at = split("void a::f<4, g<int> >(int, int)")
     >>> [at.base, at.templates, at.parameters]
-    [(8, 9), ((10, 11), (13, 20)), (22, 30)]
+    [(8, 9), ((10, 11), (13, 19)), (22, 30)]
+    >>> name = "std::enable_if<(((8)>(0)))&&v::t<B>::exists, void>::type vllm::fused<B, 8>(B*, long)"
+    >>> at = split(name)
+    >>> [name[slice(*span)] for span in (at.scope, at.base, *at.templates, at.parameters)]
+    ['vllm', 'fused', 'B', '8', 'B*, long']
     """
     stack: list[str] = []
     begin = base = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from kinetoscope.measure.kernel_names import sources as of
-from kinetoscope.measure.kernel_names.parts import Rule
+from kinetoscope.measure.kernel_names.parts import NOT_DOCUMENTED, Rule
 from kinetoscope.measure.kernel_names.words import (
     ARCHITECTURES,
     BLAS_LETTERS,
@@ -107,6 +107,7 @@ NVJET = (
         f"letters: {of.CUBLASLT_HSH}; t: {of.RECORDED_TYPES}",
         once=True,
     ),
+    Rule("mma", "unknown", NOT_DOCUMENTED, known=False),
     Rule(
         "[a-z]{3,6}(?=_(?:mma_)?[0-9]+x[0-9]+)",
         "dtype",
@@ -125,7 +126,7 @@ NVJET = (
     Rule(
         r"(\d+)x(\d+)",
         "stages",
-        "K is walked {0} at a time, with {1} such slices of A and B in flight in shared memory",
+        "K is walked {0} at a time; slices of A and B held in shared memory at once: {1}",
         of.SHARED_MEMORY,
         once=True,
     ),
@@ -160,7 +161,9 @@ NVJET = (
     Rule("coopA", "unknown", "not documented (see coopB, its counterpart)", known=False),
     _SPLIT_K,
     Rule("([NT])([NT])(?=[NT]{1,2}$)", "layout", _layout, of.CUBLAS_LETTERS, whole=False),
-    Rule("[NT]{1,2}$", "unknown", "a further layout letter: not documented which matrix it is of", known=False),
+    Rule(
+        "[NT]{1,2}$", "unknown", "a further layout letter: not documented which matrix it is of", known=False
+    ),
 )
 
 _TENSOR_CORES = (
@@ -174,7 +177,9 @@ _ALIGN = Rule(r"align(\d+)", "alignment", "A and B are aligned to {0} elements",
 CUTLASS_2 = (
     Rule("cutlass", "library", "generated from CUTLASS 2 templates", of.CUTLASS_2),
     *_TENSOR_CORES,
-    Rule(rf"({DTYPE})(?=_[a-z]\d+\w*?(?:{_KIND}))", "dtype", lambda m: f"result: {dtype(m[1])}", of.CUTLASS_2),
+    Rule(
+        rf"({DTYPE})(?=_[a-z]\d+\w*?(?:{_KIND}))", "dtype", lambda m: f"result: {dtype(m[1])}", of.CUTLASS_2
+    ),
     Rule(rf"([a-z])(\d+)({DTYPE})?({_KIND})", "instruction", _instruction, of.CUTLASS, once=True),
     Rule(rf"([sdhcz])({_KIND})", "op", _simple, of.CUTLASS, once=True),
     Rule(DTYPE, "dtype", lambda m: f"A and B: {dtype(m[0])}", of.CUTLASS_2),
@@ -189,7 +194,7 @@ CUTLASS_2 = (
     Rule(
         r"(\d+)x(\d+)",
         "stages",
-        "K is walked {0} at a time, with {1} such slices in flight in shared memory",
+        "K is walked {0} at a time; slices of A and B held in shared memory at once: {1}",
         of.CUTLASS_2,
         once=True,
     ),
@@ -208,7 +213,9 @@ CUTLASS_3 = (
     Rule(
         rf"({DTYPE})_({DTYPE})_({DTYPE})_({DTYPE})_({DTYPE})",
         "dtype",
-        lambda m: ", ".join(f"{x}: {dtype(t)}" for x, t in zip(("A", "B", "sums", "C", "D"), m.groups(), strict=True)),
+        lambda m: ", ".join(
+            f"{x}: {dtype(t)}" for x, t in zip(("A", "B", "sums", "C", "D"), m.groups(), strict=True)
+        ),
         of.CUTLASS,
         once=True,
     ),
@@ -222,12 +229,14 @@ CUTLASS_3 = (
         once=True,
     ),
     Rule(r"(\d+)x(\d+)x(\d+)", "cluster", _CLUSTER, of.CUTLASS, once=True),
-    Rule("0", "stages", "number of pipeline stages left to CUTLASS's builder (0 doesn't mean none)", of.CUTLASS),
+    Rule(
+        "0", "stages", "number of pipeline stages left to CUTLASS's builder (0 doesn't mean none)", of.CUTLASS
+    ),
     Rule(r"(\d+)", "stages", "{0} pipeline stages in shared memory", of.CUTLASS, once=True),
     Rule(
         "([nt])([nt])([nt])",
         "layout",
-        lambda m: f"{layout(m[1], m[2])}; C {'column' if m[3] == 'n' else 'row'} by {'column' if m[3] == 'n' else 'row'}",
+        lambda m: f"{layout(m[1], m[2])}; C in {'columns' if m[3] == 'n' else 'rows'}",
         of.CUTLASS,
     ),
     _ALIGN,
@@ -249,7 +258,9 @@ XMMA = (
         of.NOT_TOLD,
     ),
     Rule(_KIND, "op", lambda m: _KINDS[m[0]]),
-    Rule("implicit_gemm", "op", "the convolution as a matrix multiplication whose operand is never written out"),
+    Rule(
+        "implicit_gemm", "op", "the convolution as a matrix multiplication whose operand is never written out"
+    ),
     Rule(
         rf"((?:{DTYPE})+)_((?:{DTYPE})+)(?:_({DTYPE}))?",
         "dtype",
@@ -263,17 +274,28 @@ XMMA = (
     Rule(r"tilesize(\d+)x(\d+)x(\d+)", "tile", "tile size {0} x {1} x {2} (M x N x K)"),
     Rule(r"tensor(\d+)x(\d+)x(\d+)", "instruction", "Tensor Core instruction {0}x{1}x{2}", of.PTX_MMA),
     Rule(r"stage(\d+)", "stages", "{0} pipeline stages"),
-    Rule(r"(warp(?:group)?)size\S+?x\d+x\d+", "warps", "{0}s along M, N and K: not documented further", known=False),
-    Rule("nhwc|nchw|nhwckrsc\\w*", "layout", "order of the tensor's dimensions in memory (channels first or last)"),
+    Rule(
+        r"(warp(?:group)?)size\S+?x\d+x\d+",
+        "warps",
+        "{0}s along M, N and K: not documented further",
+        known=False,
+    ),
+    Rule(
+        "nd?hwc(?:kt?rsc)?|ncd?hw", "layout", "order of the tensor's dimensions in memory (c last or first)"
+    ),
+    Rule("execute_(?:segment_k_(?:on|off)_)?kernel", "unknown", "not documented", of.NOT_TOLD, known=False),
+    Rule(r"\dx", "unknown", "not documented", of.NOT_TOLD, known=False),
     Rule("cublas", "library", "built for cuBLAS"),
     Rule("cudnn", "library", "built for cuDNN"),
 )
 
 BY_ARCHITECTURE = (
-    Rule("|".join(ARCHITECTURES), "arch", lambda m: f"written for {ARCHITECTURES[m[0]]}; newer GPUs run it too"),
+    Rule(
+        "|".join(ARCHITECTURES), "arch", lambda m: f"written for {ARCHITECTURES[m[0]]}; newer GPUs run it too"
+    ),
     Rule(rf"([a-z])(\d+)({DTYPE})?({_KIND})", "instruction", _instruction, of.PTX_MMA, once=True),
     Rule(rf"([sdhcz])({_KIND})", "op", _simple, of.CUBLAS, once=True),
-    Rule(DTYPE, "dtype", _dtype),
+    Rule(DTYPE, "dtype", lambda m: f"{dtype(m[0])}; of which matrix is not documented"),
     Rule(
         r"(\d+)x(\d+)",
         "tile",
@@ -290,11 +312,16 @@ BY_ARCHITECTURE = (
     Rule(r"sliced\d+x\d+", "unknown", "not documented", of.NOT_CUTLASS, known=False),
     _EPILOGUE,
     _SPLIT_K,
-    Rule("([nt])([nt])|([NT])([NT])", "layout", lambda m: layout(*[g for g in m.groups() if g]), of.CUBLAS_LETTERS),
+    Rule(
+        "([nt])([nt])|([NT])([NT])",
+        "layout",
+        lambda m: layout(*[g for g in m.groups() if g]),
+        of.CUBLAS_LETTERS,
+    ),
 )
 
 TRTLLM_GEN = (
-    Rule("b?(?:mm|gemm)", "op", lambda m: ("batched " if m[0][0] == "b" else "") + "matrix multiplication"),
+    Rule("bmm", "op", "batched matrix multiplication"),
     Rule("gemm", "op", "matrix multiplication"),
     Rule(
         "(?:Mx)?(?:Bfloat16|Fp16|Fp32|E4m3|E5m2|E2m1)+(?:MxE2m1|MxE4m3|E2m1|E4m3)*",
@@ -304,7 +331,7 @@ TRTLLM_GEN = (
     ),
     Rule(r"cga(\d+)x(\d+)x(\d+)", "cluster", "{0} x {1} x {2} thread blocks form a cluster (CGA)"),
     Rule("([NT])([NT])", "layout", _layout, of.CUBLAS_LETTERS),
-    Rule("swiGlu|silu|gelu|relu2?", "epilogue", "the activation {0}".replace("{0}", "is applied before storing")),
+    Rule("swiGlu|silu|gelu|relu2?", "epilogue", "this activation is applied before the result is stored"),
     _SM,
     Rule("(?i:nvfp4|mxfp4|splitk)", "unknown", "not documented", known=False),
 )

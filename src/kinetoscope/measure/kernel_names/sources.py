@@ -17,7 +17,10 @@ SHARED_MEMORY = (
     "checked on recorded launches (tests/measure/test_kernel_names.py): shared memory is "
     "(M + N) x K x 2 bytes x stages, plus about 16 KiB"
 )
-GRID = "checked on recorded launches (tests/measure/test_kernel_names.py): the grid has that many blocks"
+GRID = (
+    "checked on recorded launches (tests/measure/test_kernel_names.py): there are as many thread blocks as "
+    "tiles, rounded up to whole clusters"
+)
 RECORDED_TYPES = (
     "checked on recorded launches (tests/measure/test_kernel_names.py): every tst kernel had bfloat16 inputs"
 )
@@ -34,6 +37,10 @@ TRTLLM_FMHA = (
 FLASH_TRAITS = "https://github.com/Dao-AILab/flash-attention/blob/main/csrc/flash_attn/src/kernel_traits.h"
 FLASH_LAUNCH = (
     "https://github.com/Dao-AILab/flash-attention/blob/main/csrc/flash_attn/src/flash_fwd_launch_template.h"
+)
+MEM_EFF = (
+    "https://github.com/pytorch/pytorch/blob/v2.13.0/aten/src/ATen/native/transformers/cuda/"
+    "mem_eff_attention/kernels/generate_kernels.py"
 )
 NCCL = "https://github.com/NVIDIA/nccl/blob/master/src/device/generate.py"
 NCCL_ENV = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html"

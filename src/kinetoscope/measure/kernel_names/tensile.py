@@ -94,8 +94,8 @@ def _operand(match: re.Match[str]) -> str:
     transposed = indices.find("l") < indices.find("i" if name == "A" else "j")
     flag = (transposed and name == "A") or (not transposed and name == "B")
     return (
-        f"{name}, with indices {', '.join(indices)}: {indices[0]} is contiguous, l is summed over, k counts the "
-        f"batch; in BLAS's letters {'T' if flag else 'N'}"
+        f"{name}, with indices {', '.join(indices)}: {indices[0]} is contiguous, l is summed over, "
+        f"k counts the batch; in BLAS's letters {'T' if flag else 'N'}"
     )
 
 

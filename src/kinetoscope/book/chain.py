@@ -1,0 +1,66 @@
+"""``{dispatch-chain} NAME``: the nesting of one step as a tree, down to what the GPU ran."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar
+
+from docutils import nodes
+from docutils.nodes import Node
+from docutils.parsers.rst import directives
+
+from kinetoscope.book.recorded import RecordedDirective
+from kinetoscope.draw import short_name
+from kinetoscope.draw.names import matches
+from kinetoscope.draw.window import typical_step
+from kinetoscope.measure import printed
+from kinetoscope.trace import Event, Kind
+
+
+class DispatchChain(RecordedDirective):
+    """A nested list of one typical step (``:step:`` picks another); ``:from:`` starts at an op."""
+
+    option_spec: ClassVar[dict[str, Callable[[str], object]]] = {
+        **RecordedDirective.option_spec,
+        "step": directives.nonnegative_int,
+        "from": directives.unchanged_required,
+    }
+
+    def run(self) -> list[Node]:
+        trace = self.find(self.book.trace)
+        if trace is None:
+            return self.nothing_to_show()
+        if not trace.steps:
+            return self.refuse("option", f"{self.name_asked} has no steps; a chain is that of one step")
+        step = typical_step(trace.steps)
+        if "step" in self.options:
+            numbers = {item.number: item for item in trace.steps}
+            if self.options["step"] not in numbers:
+                there = ", ".join(map(str, numbers))
+                return self.refuse(
+                    "option", f"{self.name_asked} has no step {self.options['step']}; it has: {there}"
+                )
+            step = numbers[self.options["step"]]
+        top: Iterable[Event] = [step.event]
+        if pattern := self.options.get("from"):
+            top = [event for event in step.event.walk() if matches(event.name, pattern)][:1]
+            if not top:
+                return self.refuse(
+                    "option", f"nothing in step {step.number} of {self.name_asked} is called {pattern!r}"
+                )
+        tree = nodes.bullet_list("", *[_item(event) for event in top], classes=["ks-chain"])
+        self.set_source_info(tree)
+        return [tree]
+
+
+def _item(event: Event) -> nodes.list_item:
+    line = nodes.paragraph()
+    line += nodes.literal("", short_name(event.name), classes=[f"ks-chain-{event.kind.value}"])
+    line += nodes.Text(f" {printed(event.dur, 'ns')}")
+    if event.kind.on_gpu and event.launch_delay is not None:
+        line += nodes.Text(f", {printed(event.launch_delay, 'ns')} after the begin of its launch")
+    below = [*(child for child in event.children if child.kind is not Kind.PYTHON), *event.activities]
+    item = nodes.list_item("", line)
+    if below:
+        item += nodes.bullet_list("", *[_item(child) for child in below])
+    return item

@@ -1,0 +1,195 @@
+"""Sentences that are judged: ``{claim}``, ours; ``{reported}``, somebody else's; ``{when}``, on condition.
+
+A claim that fails on the machine the book is held to is a warning, so that ``-W`` fails.  On a rebuilder's
+own machine it is shown as not holding there, which is what they came for.  A reported sentence never warns
+for its verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from docutils import nodes
+from docutils.nodes import Node
+from docutils.parsers.rst import directives
+from sphinx.util.docutils import SphinxDirective
+
+from kinetoscope.book.book import book_of
+from kinetoscope.book.compute import compute
+from kinetoscope.book.messages import warn
+from kinetoscope.book.used import note_fault
+from kinetoscope.book.verdicts import Outcome, Verdict, add_verdict
+from kinetoscope.measure import show
+
+SAID: dict[Outcome, str] = {
+    "holds": "holds here",
+    "in part": "holds in part",
+    "fails": "does not hold here",
+    "not measured": "not measured here",
+}
+_MARKS: dict[Outcome, str] = {"holds": "✓", "in part": "◐", "fails": "✗", "not measured": "–"}
+
+
+class _Judged(SphinxDirective):
+    """What both have: an id, a body whose first paragraph is the sentence, conditions."""
+
+    has_content = True
+    required_arguments = 1
+
+    def condition(self, option: str) -> bool | None:
+        """The truth of an option's expression: ``None`` where it is missing or cannot be computed."""
+        expression = self.options.get(option)
+        if not expression:
+            return None
+        value = compute(self.env, expression, self.get_location())
+        if value is None or isinstance(value, bool):
+            return value
+        self.refuse("claim", f"{expression} is {show(value)}, which is neither true nor false; compare it")
+        return None
+
+    def shown_value(self, option: str) -> str:
+        expression = self.options.get(option)
+        value = compute(self.env, expression, self.get_location()) if expression else None
+        return "" if value is None else show(value)
+
+    def refuse(self, subtype: str, message: str) -> None:
+        warn(subtype, message, self.get_location())
+        note_fault(self.env)
+
+    def judged(self, verdict: Verdict, body: list[Node], head: list[Node]) -> list[Node]:
+        """The box on the page."""
+        add_verdict(self.env, verdict, self.get_location())
+        outcome = verdict.verdict
+        classes = ["ks-judged", f"ks-{verdict.kind}", f"ks-{outcome.replace(' ', '-')}"]
+        box = nodes.container(classes=classes, ids=[nodes.make_id(verdict.id)])
+        line = nodes.paragraph(classes=["ks-verdict"])
+        line += nodes.strong("", f"{_MARKS[outcome]} {SAID[outcome]}")
+        if verdict.value:
+            line += nodes.Text(f": {verdict.value}")
+        line += nodes.Text("  ")
+        line += nodes.literal(verdict.expression, verdict.expression, classes=["ks-expression"])
+        box += [*head, *body[:1], line, *body[1:]]
+        self.set_source_info(box)
+        return [box]
+
+    def sentence(self, body: list[Node]) -> str:
+        first = next((node for node in body if isinstance(node, nodes.paragraph)), None)
+        return " ".join(first.astext().split()) if first is not None else ""
+
+
+class Claim(_Judged):
+    """Our sentence.  ``:expect:`` must be true; ``:value:`` is what is shown and kept as its figure."""
+
+    option_spec: ClassVar[dict[str, Callable[[str], object]]] = {
+        "expect": directives.unchanged_required,
+        "value": directives.unchanged_required,
+    }
+
+    def run(self) -> list[Node]:
+        body = self.parse_content_to_nodes()
+        if "expect" not in self.options or not self.sentence(body):
+            self.refuse("claim", f"the claim {self.arguments[0]!r} needs a sentence and an :expect:")
+            return body
+        held = self.condition("expect")
+        outcome: Outcome = "not measured" if held is None else "holds" if held else "fails"
+        value = self.shown_value("value")
+        book = book_of(self.env)
+        if outcome == "fails" and book.is_strict:
+            measured = f" (measured: {value})" if value else ""
+            self.refuse(
+                "claim",
+                f"{self.arguments[0]} does not hold on {book.shown}{measured}: {self.options['expect']}; "
+                "correct the sentence, or its condition if that was wrong",
+            )
+        verdict = Verdict(
+            id=self.arguments[0],
+            kind="claim",
+            sentence=self.sentence(body),
+            said_by=(),
+            published="",
+            expression=self.options["expect"],
+            value=value,
+            verdict=outcome,
+            machine=book.shown,
+            page=self.env.docname,
+        )
+        return self.judged(verdict, body, [])
+
+
+class Reported(_Judged):
+    """Somebody else's sentence.  If ``:holds:`` is true it holds here, else in part if ``:in-part:`` is."""
+
+    option_spec: ClassVar[dict[str, Callable[[str], object]]] = {
+        "by": directives.unchanged_required,
+        "published": directives.unchanged_required,
+        "holds": directives.unchanged_required,
+        "in-part": directives.unchanged_required,
+        "value": directives.unchanged_required,
+    }
+
+    def run(self) -> list[Node]:
+        body = self.parse_content_to_nodes()
+        missing = [name for name in ("by", "holds") if name not in self.options]
+        if missing or not self.sentence(body):
+            self.refuse("claim", f"{self.arguments[0]!r} needs a sentence, and the options :by: and :holds:")
+            return body
+        said_by = tuple(self.options["by"].replace(",", " ").split())
+        held, in_part = self.condition("holds"), self.condition("in-part")
+        outcome: Outcome = (
+            "holds" if held else "in part" if in_part else "not measured" if held is None else "fails"
+        )
+        verdict = Verdict(
+            id=self.arguments[0],
+            kind="reported",
+            sentence=self.sentence(body),
+            said_by=said_by,
+            published=self.options.get("published", ""),
+            expression=self.options["in-part"] if outcome == "in part" else self.options["holds"],
+            value=self.shown_value("value"),
+            verdict=outcome,
+            machine=book_of(self.env).shown,
+            page=self.env.docname,
+        )
+        return self.judged(verdict, body, [self._who(verdict)])
+
+    def _who(self, verdict: Verdict) -> Node:
+        line = nodes.paragraph(classes=["ks-said-by"])
+        sources: dict[str, tuple[str, str]] = self.config.kinetoscope_sources
+        for number, tag in enumerate(verdict.said_by):
+            if number:
+                line += nodes.Text(", ")
+            if tag not in sources:
+                self.refuse(
+                    "name", f"no source {tag!r}; kinetoscope_sources has: {', '.join(sources) or 'none'}"
+                )
+                line += nodes.Text(tag)
+                continue
+            title, address = sources[tag]
+            line += (
+                nodes.reference("", tag, refuri=address, reftitle=title, internal=False)
+                if address
+                else nodes.abbreviation("", tag, explanation=title)
+            )
+        if verdict.published:
+            line += nodes.Text(f" · published: {verdict.published}")
+        return line
+
+
+class When(SphinxDirective):
+    """``{when} EXPRESSION``: prose about one kind of machine, left out where the expression is false."""
+
+    has_content = True
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[Node]:
+        value = compute(self.env, self.arguments[0], self.get_location())
+        if isinstance(value, bool):
+            return self.parse_content_to_nodes(allow_section_headings=True) if value else []
+        if value is not None:
+            warn(
+                "claim", f"{self.arguments[0]} is {show(value)}, neither true nor false", self.get_location()
+            )
+            note_fault(self.env)
+        return []

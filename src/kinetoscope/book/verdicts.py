@@ -1,0 +1,89 @@
+"""What the book claims and what others said, each with its verdict; written as ``claims.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from kinetoscope.book.book import book_of
+from kinetoscope.book.messages import warn
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+Outcome = Literal["holds", "in part", "fails", "not measured"]
+"""``not measured``: on a machine that is not the book's, whose recording lacks what the sentence is about"""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One sentence, judged.  These are the fields of an object in ``claims.json``."""
+
+    id: str
+    kind: Literal["claim", "reported"]
+    sentence: str
+    said_by: tuple[str, ...]
+    """tags of the sources; empty for a claim"""
+    published: str
+    """the figure that was published with it, as it was; empty if none was"""
+    expression: str
+    value: str
+    """what was measured, as it stands on the page; empty if nothing but the verdict is"""
+    verdict: Outcome
+    machine: str
+    page: str
+    """document name; the id of the sentence there is ``id``"""
+
+
+def add_verdict(env: BuildEnvironment, verdict: Verdict, location: str) -> None:
+    """Keeps a verdict with its page; a second sentence with the same id is a warning."""
+    for docname, found in _verdicts(env).items():
+        for other in found:
+            if other.id == verdict.id and (docname, other.sentence) != (verdict.page, verdict.sentence):
+                warn(
+                    "claim",
+                    f"a second sentence is called {verdict.id!r}; the first is on {docname}",
+                    location,
+                )
+    _verdicts(env).setdefault(env.docname, []).append(verdict)
+
+
+def all_verdicts(env: BuildEnvironment) -> list[Verdict]:
+    """Every verdict of the book, by page and by place on the page."""
+    return [verdict for docname in sorted(_verdicts(env)) for verdict in _verdicts(env)[docname]]
+
+
+def write_json(app: Sphinx, exception: Exception | None) -> None:
+    """``build-finished``: ``claims.json`` at the root of the built site."""
+    if exception is not None or app.builder.format != "html":
+        return
+    items = [asdict(verdict) for verdict in all_verdicts(app.env)]
+    text = json.dumps(items, indent=1, ensure_ascii=False) + "\n"
+    Path(app.outdir, "claims.json").write_text(text, encoding="utf-8")
+
+
+def purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    """``env-purge-doc``"""
+    _verdicts(env).pop(docname, None)
+
+
+def merge(app: Sphinx, env: BuildEnvironment, docnames: Iterable[str], other: BuildEnvironment) -> None:
+    """``env-merge-info``"""
+    for docname in docnames:
+        if docname in _verdicts(other):
+            _verdicts(env)[docname] = _verdicts(other)[docname]
+
+
+def machine_name(env: BuildEnvironment) -> str:
+    """The machine a verdict is about."""
+    return book_of(env).shown
+
+
+def _verdicts(env: BuildEnvironment) -> dict[str, list[Verdict]]:
+    if not hasattr(env, "kinetoscope_verdicts"):
+        env.kinetoscope_verdicts = {}  # type: ignore[attr-defined]
+    return env.kinetoscope_verdicts  # type: ignore[attr-defined, no-any-return]
