@@ -1,0 +1,344 @@
+"""Miniature books, built with the real Sphinx and recorded by the real recorder, without torch.
+
+Their examples copy traces from ``tests/data``; a stand-in for torch (a module of a few lines, put before the
+real one) says which GPU there is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from sphinx.cmd.build import main as sphinx_build
+
+DATA = Path(__file__).parents[1] / "data"
+
+CONF = """\
+extensions = ["kinetoscope", "sphinx_gallery.gen_gallery", "myst_parser"]
+project = "Miniature"
+source_suffix = {{".md": "markdown", ".rst": "restructuredtext"}}
+exclude_patterns = ["recordings"]
+suppress_warnings = ["config.cache"]
+html_theme = "basic"
+html_show_sphinx = False
+copyright = "nobody"
+show_warning_types = True
+kinetoscope_machine = "{machine}"
+sphinx_gallery_conf = {{
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\\.py$",
+    "image_scrapers": ["matplotlib", "kinetoscope.book.scraper.scrape"],
+    "capture_repr": (),
+    "write_computation_times": False,
+    "min_reported_time": 1e9,
+    "show_signature": False,
+    "backreferences_dir": None,
+}}
+"""
+
+INDEX = """\
+# Miniature
+
+Text.
+
+```{toctree}
+read
+plain
+gallery/index
+```
+"""
+
+READ = """\
+# Read
+
+One step of the layer takes {measured}`count(linear_eager.kernels)` kernel,
+the two layers {measured}`count(geglu_eager.kernels)`, on {measured}`machine.gpu`.
+
+```{timeline} linear_eager
+:highlight: aten::t
+The transpose is metadata.
+```
+
+```{profiler-table} linear_eager
+:by: kernel
+```
+"""
+
+# A traced step: its trace is that of a real H200, taken from tests/data.
+ONE = '''\
+"""
+One layer
+=========
+
+Some words about one layer.
+"""
+
+# %%
+# It starts
+# ---------
+# Prose about the start.
+
+import shutil
+from pathlib import Path
+
+SIZE = 64
+print("size", SIZE)
+
+# %%
+# And is traced here.
+
+Path("traces").mkdir(exist_ok=True)
+shutil.copyfile("{data}/traces/linear_1024_32_64_eager.json.gz", "traces/linear_eager.json.gz")
+print("written by", "one")
+'''
+
+TWO = '''\
+"""
+Two layers
+==========
+
+Some words about two layers.
+"""
+
+import shutil
+from pathlib import Path
+
+Path("traces").mkdir(exist_ok=True)
+shutil.copyfile("{data}/traces/geglu_eager.json.gz", "traces/geglu_eager.json.gz")
+Path("traces/sweep.csv").write_text("rows,median_us\\n64,3.5\\n128,7.25\\n")
+print("two was here")
+'''
+
+TORCH = """\
+__version__ = "9.9.9+stand.in"
+
+
+class _Properties:
+    name = {gpu!r}
+    major, minor = 9, 0
+    multi_processor_count = 132
+    total_memory = 150754820096
+
+
+class cuda:
+    @staticmethod
+    def is_available():
+        return bool({gpu!r})
+
+    @staticmethod
+    def get_device_properties(index):
+        return _Properties
+
+
+class version:
+    cuda = "13.0"
+    hip = None
+"""
+
+
+@dataclass(frozen=True)
+class Built:
+    """What came of one build."""
+
+    status: int
+    out: str
+    err: str
+    outdir: Path
+
+    @property
+    def warnings(self) -> list[str]:
+        """One entry each warning or error, colours taken out; without Sphinx's closing sentence."""
+        text = re.sub(r"\x1b\[[0-9;]*m", "", self.err)
+        return [line for line in text.splitlines() if re.search(r"WARNING|ERROR|rror:", line)]
+
+    @property
+    def traceback(self) -> bool:
+        return "Traceback" in self.err + self.out
+
+    @property
+    def read(self) -> list[str]:
+        """The documents that were read."""
+        out = re.sub(r"\x1b\[[0-9;]*m", "", self.out)
+        return sorted(set(re.findall(r"reading sources\.\.\. \[ *\d+%\] ([\w/]+)", out)))
+
+    def html(self, page: str) -> str:
+        return (self.outdir / f"{page}.html").read_text(encoding="utf-8")
+
+    def text(self, page: str) -> str:
+        return Text.of(self.html(page))
+
+    def files(self, *suffixes: str) -> dict[str, bytes]:
+        """Content by path of everything a visitor can be sent."""
+        found = {}
+        for path in sorted(self.outdir.rglob("*")):
+            name = path.relative_to(self.outdir).as_posix()
+            if path.is_file() and not name.startswith(".") and (not suffixes or path.suffix in suffixes):
+                found[name] = path.read_bytes()
+        return found
+
+
+class Text(HTMLParser):
+    """The text of a page, and the elements in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        (self.scripts if self.tags and self.tags[-1][0] == "script" else self.parts).append(data)
+
+    @classmethod
+    def parse(cls, html: str) -> Text:
+        parser = cls()
+        parser.feed(html)
+        parser.close()
+        return parser
+
+    @classmethod
+    def of(cls, html: str) -> str:
+        return "".join(cls.parse(html).parts)
+
+
+@dataclass
+class Site:
+    """A book in a folder of its own."""
+
+    root: Path
+    patch: pytest.MonkeyPatch = field(repr=False)
+    gpu: str = ""
+
+    @property
+    def examples(self) -> Path:
+        return self.root / "examples"
+
+    @property
+    def docs(self) -> Path:
+        return self.root / "docs"
+
+    @property
+    def recordings(self) -> Path:
+        return self.docs / "recordings"
+
+    def write(self, path: str, text: str) -> Path:
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text.replace("{data}", str(DATA)), encoding="utf-8")
+        return target
+
+    def edit(self, path: str, old: str, new: str) -> int:
+        """Replaces ``old``, which must be there once, and returns its line."""
+        target = self.root / path
+        text = target.read_text(encoding="utf-8")
+        assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in {path}"
+        target.write_text(text.replace(old, new), encoding="utf-8")
+        return text[: text.index(old)].count("\n") + 1
+
+    def line(self, path: str, text: str) -> int:
+        """The 1-based line of the only ``text`` in a file."""
+        whole = (self.root / path).read_text(encoding="utf-8")
+        assert whole.count(text) == 1
+        return whole[: whole.index(text)].count("\n") + 1
+
+    def with_gpu(self, gpu: str) -> Site:
+        """Puts a stand-in for torch in place that sees this GPU (``""``: none)."""
+        self.gpu = gpu
+        folder = self.root / "stand-in"
+        self.write("stand-in/torch.py", TORCH.format(gpu=gpu))
+        shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+        self.patch.setenv(
+            "PYTHONPATH", os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+        )
+        self.patch.syspath_prepend(str(folder))
+        return self
+
+    def build(
+        self,
+        *options: str,
+        mode: str = "replay",
+        builder: str = "html",
+        out: str | None = None,
+        doctrees: str | None = None,
+    ) -> Built:
+        """``sphinx-build``, in this process; every builder with doctrees of its own."""
+        outdir = self.root / "_build" / (out or builder)
+        doctreedir = self.root / "_build" / f".{doctrees or out or builder}"
+        argv = ["-b", builder, "-c", str(self.root), "-d", str(doctreedir), "-D", f"kinetoscope_mode={mode}"]
+        stdout, stderr = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+            try:
+                status = sphinx_build([*argv, "--color", "-n", *options, str(self.docs), str(outdir)])
+            except SystemExit as left:
+                status = left.code
+        return Built(status, stdout.getvalue(), stderr.getvalue(), outdir)
+
+    def one_fault(self, *said: str, mode: str = "replay") -> str:
+        """Builds as usual and with ``-W``, that twice: one message each time, holding each of ``said``."""
+        loose = self.build(mode=mode)
+        for strict in (loose, self.build("-W", mode=mode), self.build("-W", mode=mode)):
+            assert len(strict.warnings) == 1, strict.err
+            for part in said:
+                assert part in strict.warnings[0], f"{part!r} is not in {strict.err}"
+            assert not strict.traceback
+            assert strict is loose or strict.status == 1
+        return loose.warnings[0]
+
+
+@pytest.fixture(scope="session")
+def recorded_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A book recorded on a GPU that is not there; to be copied, not changed."""
+    with pytest.MonkeyPatch.context() as patch:
+        site = Site(tmp_path_factory.mktemp("recorded") / "site", patch)
+        site.write("conf.py", CONF.format(machine="test-gpu-9000"))
+        site.write("docs/index.md", INDEX)
+        site.write("docs/read.md", READ)
+        site.write("docs/plain.md", "# Plain\n\nNothing is measured here.\n")
+        site.write("examples/GALLERY_HEADER.rst", "Examples\n========\n")
+        site.write("examples/one.py", ONE)
+        site.write("examples/two.py", TWO)
+        site.with_gpu("Test GPU 9000")
+        built = site.build("-W", mode="record")
+        assert built.status == 0, built.err
+        yield site.root
+
+
+@pytest.fixture
+def new_site(tmp_path: Path, recorded_site: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Site]:
+    """A copy of the recorded book by name, with no build yet and no GPU."""
+
+    def copy(name: str) -> Site:
+        root = tmp_path / name
+        for part in ("conf.py", "docs", "examples"):
+            source = recorded_site / part
+            if source.is_dir():
+                shutil.copytree(source, root / part, ignore=shutil.ignore_patterns("gallery"))
+            else:
+                root.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, root / part)
+        return Site(root, monkeypatch)
+
+    return copy
+
+
+@pytest.fixture
+def site(new_site: Callable[[str], Site]) -> Site:
+    return new_site("site")
+
+
+@pytest.fixture(scope="session")
+def parse_html() -> Callable[[str], Text]:
+    """Reads a page as a browser does."""
+    return Text.parse

@@ -1,0 +1,83 @@
+"""Builders other than the site's: they lay out, and never execute."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def never_executed(site) -> None:
+    """With a GPU, and an example that has to be recorded: only a site is worth a GPU's time."""
+    site.with_gpu("Another GPU")
+    site.write(
+        "examples/one.py", (site.examples / "one.py").read_text() + '\nraise RuntimeError("executed")\n'
+    )
+
+
+@pytest.mark.parametrize("mode", ["auto", "record", "live"])
+@pytest.mark.parametrize("builder", ["text", "gettext", "dummy", "linkcheck", "xml"])
+def test_nothing_is_executed(site, builder: str, mode: str) -> None:
+    never_executed(site)
+    built = site.build(builder=builder, mode=mode)
+    assert built.status == 0, built.err
+    assert not built.traceback
+    assert [said for said in built.warnings if "[kinetoscope.stale]" not in said] == []
+    assert not (site.recordings / "another-gpu").exists()
+
+
+def test_text(site) -> None:
+    built = site.build("-W", builder="text")
+    assert built.status == 0, built.err
+    text = (built.outdir / "read.txt").read_text()
+    assert "takes 1 kernel" in text
+    assert "Test GPU 9000" in text
+    assert "The transpose is metadata." in text
+    assert "| name " in text  # a column is as wide as what is in it
+    page = (built.outdir / "gallery/one.txt").read_text()
+    assert "size 64" in page
+
+
+def test_latex_gets_the_picture(site) -> None:
+    built = site.build("-W", builder="latex")
+    assert built.status == 0, built.err
+    pictures = sorted(path for path in built.outdir.glob("timeline-*.pdf"))
+    # that of one.py, the same with highlights on the page of the book, and that of two.py
+    assert [path.name.rpartition("-")[0] for path in pictures] == [
+        "timeline-geglu_eager",
+        "timeline-linear_eager",
+        "timeline-linear_eager",
+    ]
+    assert len({path.read_bytes() for path in pictures}) == 3
+    assert all(path.read_bytes().startswith(b"%PDF") for path in pictures)
+    [tex] = built.outdir.glob("*.tex")
+    assert all(path.stem in tex.read_text() for path in pictures)
+    assert "The transpose is metadata." in tex.read_text()
+
+
+def test_texinfo_gets_a_picture_it_can_show(site) -> None:
+    built = site.build("-W", builder="texinfo")
+    assert built.status == 0, built.err
+    assert [path for path in built.outdir.rglob("*.png") if path.name.startswith("timeline-linear_eager-")]
+
+
+def test_gettext_has_the_prose_and_no_measurement(site) -> None:
+    built = site.build("-W", builder="gettext")
+    assert built.status == 0, built.err
+    pot = (built.outdir / "read.pot").read_text()
+    assert "One step of the layer takes" in pot
+    assert "Recorded on" not in pot
+
+
+def test_dirhtml(site) -> None:
+    built = site.build("-W", builder="dirhtml")
+    assert built.status == 0, built.err
+    assert "takes 1 kernel" in built.text("read/index")
+    assert "size 64" in built.text("gallery/one/index")
+
+
+@pytest.mark.parametrize("builder", ["singlehtml", "epub", "json", "pseudoxml", "man"])
+def test_other_builders(site, builder: str) -> None:
+    options = ["-D", "version=1", "-D", "epub_show_urls=no"] if builder == "epub" else []
+    built = site.build(*options, builder=builder)
+    assert built.status == 0, built.err
+    assert not built.traceback
+    assert [said for said in built.warnings if "kinetoscope" in said.split("/site/")[-1]] == []

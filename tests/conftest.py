@@ -1,0 +1,248 @@
+"""The book itself, as a visitor gets it: built once from a copy of this checkout, for all who look at it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TORCH_IS_BLOCKED = 'raise ImportError("torch was imported by a build that only lays out")\n'
+# A page has no address of its own until it is published.
+NOT_FETCHED = {"canonical", "alternate", "license", "author", "me", "edit", "next", "prev", "index", "search"}
+
+
+class Page(HTMLParser):
+    """What a page fetches, where it leads, and what can be led to in it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.html = path.read_text(encoding="utf-8")
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.fetched: list[str] = []
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.styles: list[str] = []
+        self._text: list[tuple[str, str]] = []
+        self._open = ""
+        self.feed(self.html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {key: value or "" for key, value in attrs}
+        self._open = tag
+        self.tags.append((tag, given))
+        self.ids |= {given[key] for key in ("id", "name") if given.get(key)}
+        if "style" in given:
+            self.styles.append(given["style"])
+        if tag in ("a", "area"):
+            self.links += [given["href"]] if "href" in given else []
+        elif tag == "link":
+            if not NOT_FETCHED & set(given.get("rel", "").split()):
+                self.fetched.append(given.get("href", ""))
+        else:
+            self.fetched += [given[key] for key in ("src", "poster", "data", "background") if key in given]
+            self.fetched += [given[key] for key in ("href", "xlink:href") if key in given and tag != "base"]
+            self.fetched += [given["action"]] if tag == "form" and "action" in given else []
+            self.fetched += [given["content"]] if given.get("http-equiv", "").lower() == "refresh" else []
+        for candidate in given.get("srcset", "").split(","):
+            self.fetched += candidate.split()[:1]
+
+    def handle_data(self, data: str) -> None:
+        if self._open == "style":
+            self.styles.append(data)
+        self._text.append((self._open, data))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("style", "script"):
+            self._open = ""
+
+    @property
+    def text(self) -> str:
+        """All that can be read, in one line."""
+        return " ".join("".join(data for tag, data in self._text if tag not in ("script", "style")).split())
+
+    def by_class(self, name: str, tag: str = "") -> list[dict[str, str]]:
+        """The attributes of each element of a class."""
+        return [
+            given
+            for found, given in self.tags
+            if name in given.get("class", "").split() and tag in ("", found)
+        ]
+
+    def measured(self) -> list[tuple[str, str]]:
+        """Each expression and what it came to, in the order of the page."""
+        return re.findall(r'<span class="ks-measured" title="([^"]*)">([^<]*)</span>', self.html)
+
+
+@dataclass(frozen=True)
+class Build:
+    """A tree to build the book in, and what came of building it."""
+
+    tree: Path
+    html: Path
+    status: int
+    out: str
+    err: str
+    seconds: float
+    cpu_seconds: float
+
+    @property
+    def examples(self) -> list[str]:
+        """conf.py's own list, in its order."""
+        for node in ast.parse((self.tree / "conf.py").read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EXAMPLES":
+                return ast.literal_eval(node.value)
+        raise AssertionError("conf.py has no EXAMPLES")
+
+    @property
+    def recordings(self) -> Path:
+        return self.tree / "docs" / "recordings"
+
+    def provenance(self, example: str = "") -> dict:
+        """Whose numbers these are: a machine's, or those of one example's last run there."""
+        folder = self.recordings / "nvidia-h200"
+        if not example:
+            return json.loads((folder / "machine.json").read_text(encoding="utf-8"))
+        return json.loads((folder / example / "example.json").read_text(encoding="utf-8"))["provenance"]
+
+    def names(self) -> list[str]:
+        """Every page, as Sphinx calls them."""
+        paths = sorted(self.html.rglob("*.html"))
+        found = [path.relative_to(self.html).with_suffix("").as_posix() for path in paths]
+        return [name for name in found if not name.startswith("_")]
+
+    def page(self, name: str) -> Page:
+        return Page(self.html / f"{name}.html")
+
+    def target(self, page: Page, link: str) -> Path:
+        """The file that an address on a page means."""
+        path = unquote(urlsplit(link).path)
+        return (page.path.parent / path).resolve() if path else page.path
+
+    def downloads(self, name: str) -> dict[str, Path]:
+        """What a page offers to download, by file name."""
+        page = self.page(name)
+        targets = [self.target(page, given["href"]) for given in page.by_class("download", "a")]
+        return {path.name: path for path in targets}
+
+    def again(self, out: str, *options: str, torch: bool = False, strict: bool = False) -> Build:
+        """Build in the same tree, into another folder."""
+        return build(self.tree, out, *options, torch=torch, strict=strict)
+
+
+def build(tree: Path, out: str, *options: str, torch: bool = False, strict: bool = True) -> Build:
+    """Run Sphinx in a process of its own, which cannot import torch unless it is told that it may."""
+    block = tree / "no-torch"
+    (block / "torch").mkdir(parents=True, exist_ok=True)
+    (block / "torch" / "__init__.py").write_text(TORCH_IS_BLOCKED, encoding="utf-8")
+    path = [] if torch else [str(block)]
+    path += filter(None, [os.environ.get("PYTHONPATH")])
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "CUDA_VISIBLE_DEVICES": "", "NO_COLOR": "1"}
+    html = tree / "_build" / out
+    flags = ["-W"] if strict else []
+    mode = [] if torch else ["-D", "kinetoscope_mode=replay"]
+    begin, before = time.perf_counter(), os.times()
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "sphinx", "-c", ".", "-b", "html", "-j", "auto", "--keep-going", "-n"),
+            *(*flags, *mode, *options, "-d", f"_build/.{out}", "docs", str(html)),
+        ],
+        cwd=tree,
+        env=env,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=600,
+        check=False,
+    )
+    after = os.times()
+    cpu = sum(after[2:4]) - sum(before[2:4])
+    return Build(tree, html, done.returncode, done.stdout, done.stderr, time.perf_counter() - begin, cpu)
+
+
+def copy_tree(tree: Path) -> Path:
+    """Copy what the book is built from: a build writes into its own sources' folder."""
+    made = shutil.ignore_patterns("_build", "gallery", "__pycache__", "*.pyc")
+    for name in ("docs", "examples", "src"):
+        shutil.copytree(ROOT / name, tree / name, ignore=made)
+    shutil.copyfile(ROOT / "conf.py", tree / "conf.py")
+    return tree
+
+
+def _once(folder: Path, make: Callable[[], Build]) -> Build:
+    """Let the first of several test processes build; the others wait and read what came of it."""
+    answer = folder / "answer.json"
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        deadline = time.monotonic() + 300
+        while not answer.is_file():
+            assert time.monotonic() < deadline, f"another test process builds in {folder}, and does not end"
+            time.sleep(0.2)
+        stored = json.loads(answer.read_text(encoding="utf-8"))
+        return Build(**{**stored, "tree": Path(stored["tree"]), "html": Path(stored["html"])})
+    made = make()
+    new = answer.with_suffix(".new")
+    new.write_text(
+        json.dumps({**vars(made), "tree": str(made.tree), "html": str(made.html)}), encoding="utf-8"
+    )
+    new.replace(answer)
+    return made
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Build:
+    """The book from its committed recordings, with no torch to import; not to be changed."""
+    shared = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        shared = shared.parent
+    folder = shared / "the-book"
+    return _once(folder, lambda: build(copy_tree(folder / "tree"), "html"))
+
+
+@pytest.fixture
+def website(built: Build) -> Build:
+    """The built book, if it could be built at all (tests/site/test_site.py tells whether cleanly)."""
+    if not (built.html / "index.html").is_file():
+        pytest.fail(f"there is no site:\n{built.err[-2000:]}")
+    return built
+
+
+@pytest.fixture
+def own_tree(tmp_path: Path) -> Path:
+    """A copy of what the book is built from, to be changed."""
+    return copy_tree(tmp_path / "tree")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests have measured of the site; they run in processes whose output nobody sees."""
+    lines = [
+        f"{value}"
+        for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
+        for key, value in report.user_properties
+        if key == "about the site" and report.when == "call"
+    ]
+    if lines:
+        terminalreporter.section("the site")
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
+@pytest.fixture
+def say(record_property: Callable[[str, object], None]) -> Iterator[Callable[[str], None]]:
+    """Print a line at the end of the test run."""
+    yield lambda text: record_property("about the site", text)

@@ -1,0 +1,107 @@
+"""Examples without torch, recorded by the real recorder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from kinetoscope.record.provenance import Machine, Provenance
+from kinetoscope.record.run import RecordRun, Studio, record
+from kinetoscope.record.script import read_script
+from kinetoscope.record.store import MachineRecording, read_machine
+
+DATA = Path(__file__).parents[1] / "data"
+
+NOW = Provenance(Machine("A GPU", "sm_90"), "3.12.1", {"torch": "2.13.0"}, "2026-11-29")
+
+# A module in torch's place, for the processes that record: the real one takes seconds to import.
+TORCH = """\
+__version__ = "9.9.9+stand.in"
+
+
+class cuda:
+    @staticmethod
+    def is_available():
+        return False
+"""
+
+WRITES = """\
+import shutil
+from pathlib import Path
+
+Path("traces").mkdir(exist_ok=True)
+shutil.copyfile({source!r}, "traces/{name}")
+"""
+
+
+@dataclass
+class Darkroom:
+    """A folder of examples and the recordings of one machine."""
+
+    root: Path
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        return self.root / "recordings/a-gpu"
+
+    def example(self, name: str, code: str, trace: str | None = "", source: str = "") -> Path:
+        """An example that runs ``code`` and writes a trace of its own name, unless told otherwise."""
+        path = self.root / f"examples/{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = f'"""\n{name}\n===\n"""\n\n{code}\n'
+        if trace is not None:
+            source = source or str(DATA / "traces/linear_1024_32_64_eager.json.gz")
+            text += "\n# %%\n# Traced.\n\n" + WRITES.format(source=source, name=trace or f"{name}.json.gz")
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def record(self, *paths: Path, stems: set[str] | None = None, scratch: Path | None = None) -> RecordRun:
+        studio = Studio(
+            machine_folder=self.folder,
+            gallery_dir="gallery",
+            gallery_conf={
+                "image_scrapers": ["matplotlib", "kinetoscope.book.scraper.scrape"],
+                "capture_repr": [],
+            },
+            report=self.said.append,
+            scratch=scratch,
+        )
+        every = {path.stem for path in (self.root / "examples").glob("*.py")}
+        return record(map(read_script, paths), NOW, studio, all_stems=stems or every)
+
+    def read(self) -> MachineRecording:
+        return read_machine(self.folder)
+
+    def fails(self, path: Path) -> tuple[int, str]:
+        """Line and message of the one failure that recording ``path`` gives."""
+        run = self.record(path)
+        assert run.recorded == []
+        [failure] = run.failures
+        assert failure.path == path
+        return failure.line, failure.message
+
+
+@pytest.fixture
+def darkroom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Darkroom:
+    (tmp_path / "stand-in").mkdir()
+    (tmp_path / "stand-in/torch.py").write_text(TORCH)
+    paths = [str(tmp_path / "stand-in"), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+    return Darkroom(tmp_path)
+
+
+@pytest.fixture
+def old_recording(darkroom: Darkroom) -> Callable[[], bool]:
+    """``one`` is recorded; tells whether that recording is still there as it was."""
+    assert darkroom.record(darkroom.example("one", "x = 1")).failures == []
+
+    def content() -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in darkroom.folder.rglob("*") if path.is_file()}
+
+    before = content()
+    return lambda: content() == before and bool(darkroom.read())

@@ -1,0 +1,392 @@
+"""Recording examples: what is kept of a run, and what comes of one that goes wrong."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kinetoscope.record import run as run_module
+from kinetoscope.record import store
+from kinetoscope.record.provenance import Machine, Provenance
+from kinetoscope.record.run import about_running, name_of, why_stale, written
+from kinetoscope.record.script import read_script
+
+DATA = Path(__file__).parents[1] / "data"
+SRC = Path(__file__).parents[2] / "src"
+
+
+def line_of(path: Path, text: str) -> int:
+    lines = path.read_text().splitlines()
+    [number] = [number for number, line in enumerate(lines, 1) if text in line]
+    return number
+
+
+# --- a run that goes well -----------------------------------------------------------------------------------
+
+
+def test_what_is_kept(darkroom) -> None:
+    path = darkroom.example(
+        "one", "SIZE = 64\nprint('size', SIZE)\nprint(__import__('os').getcwd(), flush=True)"
+    )
+    run = darkroom.record(path)
+    assert run.failures == []
+    [example] = run.recorded
+    assert example == darkroom.read().examples["one"]
+    script = read_script(path)
+    assert [block.key for block in script.blocks] == [block.key for block in example.blocks]
+    first, last = (block.rst for block in example.blocks)
+    assert "size 64" in first
+    assert str(darkroom.root) not in first
+    assert ".. timeline:: one\n" in last
+    assert ".. profiler-table:: one\n" in last
+    assert list(example.traces) == ["one"]
+    assert example.provenance.libraries["torch"] == "9.9.9+stand.in"
+    assert 0 <= example.run_time < 10
+    assert darkroom.said[0] == "recording one (1 of 1) …"
+    assert darkroom.said[1].startswith("recording one: 0 s; one")
+
+
+def test_figures_tables_and_several_traces(darkroom) -> None:
+    code = (
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2])\n\n# %%\n# Tables.\n\n"
+        "from pathlib import Path\nPath('traces').mkdir()\n"
+        "Path('traces/sweep.csv').write_text('rows,median_us\\n1,2\\n')"
+    )
+    run = darkroom.record(darkroom.example("one", code))
+    assert run.failures == []
+    [example] = run.recorded
+    assert [path.name for path in example.figures] == ["sphx_glr_one_001.png"]
+    assert list(example.tables) == ["sweep"]
+    assert "sphx_glr_one_001.png" in example.blocks[0].rst
+    assert ".. recorded-table:: sweep\n" in example.blocks[1].rst
+    assert "timeline" not in example.blocks[1].rst  # each trace is shown where it was written
+
+
+def test_an_example_does_not_see_the_one_before(darkroom) -> None:
+    one = darkroom.example("one", "import sys\nsys.leftover = 1")
+    two = darkroom.example(
+        "two", "import os, sys\nprint(hasattr(sys, 'leftover'), os.path.exists('traces'), sys.argv)"
+    )
+    run = darkroom.record(one, two)
+    assert run.failures == []
+    assert "False False ['two.py']" in run.recorded[1].blocks[0].rst.replace(os.sep, "/")
+    assert (darkroom.folder / "machine.json").is_file()
+
+
+def test_recording_twice_gives_the_same_files(darkroom) -> None:
+    path = darkroom.example("one", "print('x')")
+    first = darkroom.record(path).recorded[0].fingerprint
+    assert darkroom.record(path).recorded[0].fingerprint == first
+
+
+def test_nothing_of_the_run_is_left_in_the_temporary_folder(darkroom, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    darkroom.record(darkroom.example("one", "x = 1"), darkroom.example("two", "1 / 0"), scratch=scratch)
+    assert list(scratch.iterdir()) == []
+    assert not list((darkroom.root / "examples").glob("traces"))
+
+
+# --- a run that does not ------------------------------------------------------------------------------------
+
+
+def test_an_exception(darkroom, old_recording: Callable[[], bool]) -> None:
+    path = darkroom.example("one", "def f():\n    raise ValueError('on fire')\n\nf()")
+    line, message = darkroom.fails(path)
+    assert line == line_of(path, "raise ValueError")
+    assert "ValueError: on fire" in message
+    assert str(darkroom.root) not in message
+    assert old_recording()
+
+
+def test_an_exception_in_a_library(darkroom) -> None:
+    """The line is that of the example, not of the library."""
+    path = darkroom.example("one", "import json\n\njson.loads('{')")
+    line, message = darkroom.fails(path)
+    assert line == line_of(path, "json.loads")
+    assert "JSONDecodeError" in message
+
+
+@pytest.mark.parametrize("code", ["import sys\nsys.exit()", "exit('why')"])
+def test_leaving(darkroom, code: str) -> None:
+    path = darkroom.example("one", code)
+    line, message = darkroom.fails(path)
+    assert line == line_of(path, code.splitlines()[-1])
+    assert "called sys.exit(" in message
+    assert "raise an exception instead" in message
+
+
+def test_argparse_errors_are_leaving_too(darkroom) -> None:
+    path = darkroom.example("one", "import argparse\nargparse.ArgumentParser().error('bad')")
+    line, message = darkroom.fails(path)
+    assert line == line_of(path, ".error('bad')")
+    assert "called sys.exit(2)" in message
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import os\nprint('the last words', flush=True)\nos._exit(7)", "status 7"),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "status -9"),
+    ],
+)
+def test_a_process_that_dies(darkroom, old_recording: Callable[[], bool], code: str, said: str) -> None:
+    _, message = darkroom.fails(darkroom.example("one", code))
+    assert f"ended its process with {said} before it was through; run it by itself to see why" in message
+    assert old_recording()
+
+
+@pytest.mark.parametrize("text", ["Skipped: no GPU", "  [skip] hub"])
+def test_saying_that_work_was_left_out(darkroom, old_recording: Callable[[], bool], text: str) -> None:
+    path = darkroom.example("one", f"print('words')\nprint({text!r})")
+    line, message = darkroom.fails(path)
+    assert line == 5  # where its block begins
+    assert "printed “" in message
+    assert "install what it needs, or let it raise" in message
+    assert old_recording()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_skip"),
+    [
+        ("skip", True), ("Skipped: no GPU", True), ("    --- SKIPPED ---", True), ("x\n[skip] hub", True),
+        ("skip_layer_norm", False), ("we do not skip", False), ("no skipping", False),
+    ],
+)  # fmt: skip
+def test_what_counts_as_saying_so(text: str, is_skip: bool) -> None:
+    assert bool(run_module._SKIPPED.search(text)) == is_skip
+
+
+def test_words_that_only_look_like_it(darkroom) -> None:
+    run = darkroom.record(darkroom.example("one", "print('skip_layer_norm')\nprint('we do not skip')"))
+    assert run.failures == []
+
+
+def test_no_trace(darkroom, old_recording: Callable[[], bool]) -> None:
+    _, message = darkroom.fails(darkroom.example("one", "print('done')", trace=None))
+    assert "wrote no trace: export one with prof.export_chrome_trace('traces/NAME.json.gz')" in message
+    assert old_recording()
+
+
+@pytest.mark.parametrize("number", ["06", "07"])
+def test_a_damaged_trace(darkroom, old_recording: Callable[[], bool], number: str) -> None:
+    [source] = (DATA / "small").glob(f"{number}_*")
+    _, message = darkroom.fails(darkroom.example("one", "x = 1", trace="one.json", source=str(source)))
+    assert "wrote a damaged trace: traces/one.json: " in message
+    assert "record it again" in message
+    assert old_recording()
+
+
+@pytest.mark.parametrize("name", ["a.b", "1x", "machine"])
+def test_a_bad_name(darkroom, name: str) -> None:
+    trace = f"{name}.json.gz"
+    _, message = darkroom.fails(darkroom.example("one", "x = 1", trace=trace))
+    assert f"wrote traces/{trace}: a NAME is letters, digits and underscores" in message
+
+
+def test_two_examples_with_one_name(darkroom) -> None:
+    one, two = darkroom.example("one", "x = 1"), darkroom.example("two", "x = 2", trace="one.json.gz")
+    run = darkroom.record(one, two)
+    assert [example.stem for example in run.recorded] == ["one"]
+    [failure] = run.failures
+    assert failure.path == two
+    assert "wrote traces/one.json.gz, but one.py writes the NAME 'one' already" in failure.message
+    assert list(darkroom.read().examples) == ["one"]
+
+
+def test_one_example_with_one_name_twice(darkroom) -> None:
+    code = "from pathlib import Path\nPath('traces').mkdir()\nPath('traces/one.csv').write_text('a\\n1\\n')"
+    _, message = darkroom.fails(darkroom.example("one", code))
+    assert "it wrote the NAME 'one' already" in message
+
+
+def test_the_others_are_recorded_all_the_same(darkroom) -> None:
+    run = darkroom.record(darkroom.example("one", "1 / 0"), darkroom.example("two", "x = 1"))
+    assert [example.stem for example in run.recorded] == ["two"]
+    assert [failure.path.stem for failure in run.failures] == ["one"]
+    assert list(darkroom.read().examples) == ["two"]
+
+
+def test_recordings_of_examples_that_are_gone_go_when_all_went_well(darkroom) -> None:
+    one, two = darkroom.example("one", "x = 1"), darkroom.example("two", "x = 2")
+    darkroom.record(one, two)
+    two.unlink()
+    darkroom.record(darkroom.example("one", "1 / 0"))
+    assert sorted(darkroom.read().examples) == ["one", "two"]
+    darkroom.record()
+    assert sorted(darkroom.read().examples) == ["one"]
+
+
+# --- a disk that is full, a run that is killed --------------------------------------------------------------
+
+
+def test_a_full_disk_where_recordings_lie(darkroom, tmp_path: Path) -> None:
+    disk = tmp_path / "recordings"
+    disk.mkdir()
+    if os.system(f"mount -t tmpfs -o size=64k tmpfs '{disk}' 2>/dev/null"):
+        pytest.skip("no right to mount a small disk")
+    try:
+        assert darkroom.record(darkroom.example("one", "x = 1")).failures == []
+        before = darkroom.read().examples["one"].fingerprint
+        path = darkroom.example("one", "print('word ' * 20000)")
+        _, message = darkroom.fails(path)
+        assert "No space left on device" in message
+        assert "its previous recording is kept; free some space and build again" in message
+        assert darkroom.read().examples["one"].fingerprint == before
+        assert sorted(path.name for path in darkroom.folder.iterdir()) == ["machine.json", "one"]
+    finally:
+        os.system(f"umount '{disk}'")
+
+
+def test_a_full_disk_where_examples_run(darkroom, old_recording: Callable[[], bool], tmp_path: Path) -> None:
+    disk = tmp_path / "scratch"
+    disk.mkdir()
+    if os.system(f"mount -t tmpfs -o size=32k tmpfs '{disk}' 2>/dev/null"):
+        pytest.skip("no right to mount a small disk")
+    try:
+        run = darkroom.record(darkroom.example("one", "open('big', 'w').write('x' * 100000)"), scratch=disk)
+        [failure] = run.failures
+        assert "No space left on device" in failure.message
+        assert "free some space and build again" in failure.message
+        assert old_recording()
+    finally:
+        os.system(f"umount '{disk}'")
+
+
+def test_no_room_for_a_temporary_folder(
+    darkroom, old_recording: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = darkroom.example("one", "x = 2")
+    monkeypatch.setattr(run_module.tempfile, "TemporaryDirectory", full)
+    _, message = darkroom.fails(path)
+    assert "free some space and build again" in message
+    monkeypatch.undo()
+    assert old_recording()
+
+
+def test_a_folder_that_may_not_be_written(
+    darkroom, old_recording: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: Path, data: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(store, "_write_json", denied)
+    _, message = darkroom.fails(darkroom.example("one", "x = 2"))
+    assert "Permission denied" in message
+    assert "mend that and build again" in message
+    monkeypatch.undo()
+    assert old_recording()
+
+
+def test_a_run_that_is_killed_half_way(darkroom, tmp_path: Path) -> None:
+    """One example is through, the next is running: the first is new, the second as it was, both whole."""
+    one, two = darkroom.example("one", "x = 1"), darkroom.example("two", "x = 1")
+    darkroom.record(one, two)
+    before = darkroom.read().examples["two"].fingerprint
+    darkroom.example("one", "x = 2")
+    darkroom.example("two", f"open({str(tmp_path / 'running')!r}, 'w').close()\nimport time\ntime.sleep(60)")
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom kinetoscope.record.run import Studio, record\n"
+        "from kinetoscope.record.script import read_script\n"
+        "from kinetoscope.record.provenance import Machine, Provenance\n"
+        "studio = Studio(Path(sys.argv[1]), 'gallery', {}, print)\n"
+        "record([read_script(Path(p)) for p in sys.argv[2:]], Provenance(Machine('A GPU', 'sm_90'), '3'),"
+        " studio, all_stems={'one', 'two'})"
+    )
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SRC), os.environ["PYTHONPATH"]])}
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, darkroom.folder, one, two],
+        env=environ, start_new_session=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "running").exists():
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.05)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    machine = darkroom.read()
+    assert machine.examples["two"].fingerprint == before
+    assert why_stale(read_script(one), machine.examples["one"], machine.examples["one"].provenance) == ""
+    assert (
+        why_stale(read_script(two), machine.examples["two"], machine.examples["two"].provenance)
+        == "its code changed"
+    )
+
+
+def test_what_a_killed_run_left_is_put_right_by_the_next(darkroom) -> None:
+    path = darkroom.example("one", "x = 1")
+    darkroom.record(path)
+    (darkroom.folder / "one").rename(darkroom.folder / ".one.old")
+    (darkroom.folder / ".one.new").mkdir()
+    assert list(darkroom.read().examples) == ["one"]
+    darkroom.record()
+    assert sorted(item.name for item in darkroom.folder.iterdir()) == ["machine.json", "one"]
+
+
+# --- what is stale ------------------------------------------------------------------------------------------
+
+MACHINE = Machine("NVIDIA H200", "sm_90", "580.1", "13.0", "a CPU", 132, 150)
+THEN = Provenance(MACHINE, "3.12.1", {"torch": "2.11.0", "triton": "3.6.0"}, "2026-11-29", "abc")
+
+
+@pytest.mark.parametrize(
+    ("now", "why"),
+    [
+        (THEN, ""),
+        (replace(THEN, recorded="2027-01-01", revision="def+"), ""),
+        (replace(THEN, machine=replace(MACHINE, gpu="NVIDIA A100")), "the machine changed"),
+        (replace(THEN, machine=replace(MACHINE, driver="590.2")), "driver or machine changed"),
+        (replace(THEN, python="3.13.0"), "changed: python 3.12.1 → 3.13.0"),
+        (replace(THEN, libraries={"torch": "2.12.0", "triton": "3.6.0"}), "changed: torch 2.11.0 → 2.12.0"),
+        (replace(THEN, libraries={"torch": "2.11.0"}), "changed: triton 3.6.0 → –"),
+        (replace(THEN, libraries={**THEN.libraries, "kernels": "0.1"}), "changed: kernels – → 0.1"),
+    ],
+)
+def test_why_stale(darkroom, now: Provenance, why: str) -> None:
+    path = darkroom.example("one", "x = 1")
+    script = read_script(path)
+    recording = store.ExampleRecording(
+        path.parent,
+        "one",
+        tuple(store.BlockOutput(block.code, block.before, "") for block in script.blocks),
+        1.0,
+        THEN,
+    )
+    assert why_stale(script, recording, now) == why
+    assert why_stale(script, None, now) == "not recorded on this machine"
+    changed = read_script(darkroom.example("one", "x = 2"))
+    assert why_stale(changed, recording, now) == "its code changed"
+    shorter = read_script(darkroom.example("one", "x = 1", trace=None))
+    assert why_stale(shorter, recording, now) == "its code changed"
+
+
+def test_names_of_files(tmp_path: Path) -> None:
+    for name in ("b.json.gz", "a.json", "c.csv", ".hidden.json", "notes.txt", "d.json.gz.tmp"):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (1, 1))
+    os.utime(tmp_path / "a.json", (2, 2))
+    assert [path.name for path in written(tmp_path)] == ["b.json.gz", "c.csv", "a.json"]
+    assert [name_of(path) for path in written(tmp_path)] == ["b", "c", "a"]
+    assert name_of(Path("a.b.json.gz")) == "a.b"
+    assert written(tmp_path / "nowhere") == []
+
+
+def test_a_scraper_that_is_an_object() -> None:
+    with pytest.raises(ValueError, match="give its dotted name, a string"):
+        about_running({"image_scrapers": [object()]})
+    assert about_running({"capture_repr": (), "gallery_dirs": "x"}) == {"capture_repr": ()}

@@ -1,0 +1,207 @@
+"""What a recording must not tell, and what it must keep to the last digit."""
+
+from __future__ import annotations
+
+import getpass
+import gzip
+import json
+import os
+import socket
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kinetoscope.record import scrub
+from kinetoscope.record.scrub import Scrubber, pack, scrub_trace
+from kinetoscope.trace import TraceError, load
+
+SMALL = Path(__file__).parents[1] / "data/small"
+TRACES = Path(__file__).parents[1] / "data/traces"
+SCRUBBER = Scrubber(
+    (("/scratch/run/work", ""), ("/opt/venv/lib/site-packages", "site-packages"), ("/home/ada", "~")),
+    ("gpu-node-17.example.org", "gpu-node-17", "ada"),
+)
+
+
+def unpacked(data: bytes) -> dict:
+    return json.loads(gzip.decompress(data))
+
+
+@pytest.mark.parametrize(
+    ("text", "scrubbed"),
+    [
+        ("/scratch/run/work/02_linear.py(30): forward", "02_linear.py(30): forward"),
+        ("/scratch/run/work", "."),
+        ("/opt/venv/lib/site-packages/torch/nn/modules/linear.py(125): forward",
+         "site-packages/torch/nn/modules/linear.py(125): forward"),
+        ("at /home/ada/secret/plan.txt:", "at ~/secret/plan.txt:"),
+        ("/home/adam/x/y", "y"),
+        ("/var/home/ada/x", "x"),
+        ("/data/projects/secret/model.bin", "model.bin"),
+        ("/dev/shm/torchinductor_ada/ab/x.py", "x.py"),
+        ("~/torchinductor_ada/ab/x.py", "~/torchinductor_host/ab/x.py"),
+        ("triton_ada_kernel", "triton_ada_kernel"),
+        ("on gpu-node-17.example.org as ada", "on host as host"),
+        ("ada's", "host's"),
+        ("cascada and adapt", "cascada and adapt"),
+        ("https://ui.perfetto.dev/#!/viewer/of", "https://ui.perfetto.dev/#!/viewer/of"),
+        ("1024 GB/s and a/b/c", "1024 GB/s and a/b/c"),
+        ("aten::linear", "aten::linear"),
+        ("void kernel<float, 4>(float*)", "void kernel<float, 4>(float*)"),
+    ],
+)  # fmt: skip
+def test_text(text: str, scrubbed: str) -> None:
+    assert SCRUBBER.text(text) == scrubbed
+
+
+def test_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "node-of-ada")
+    monkeypatch.setattr(socket, "getfqdn", lambda: "node-of-ada.example.org")
+    monkeypatch.setattr(getpass, "getuser", lambda: "ada-lovelace")
+    scrubber = Scrubber.of_this_machine((tmp_path, ""))
+    text = (
+        f"{tmp_path}/x.py on node-of-ada.example.org by ada-lovelace, {tempfile.gettempdir()}/y, "
+        f"{os.__file__}, {pytest.__file__}, {Path.home()}/z"
+    )
+    scrubbed = scrubber.text(text)
+    assert scrubbed.startswith("x.py on host by host, tmp/y, ")
+    assert "site-packages/pytest/__init__.py" in scrubbed
+    assert scrubbed.endswith(", ~/z")
+    assert "/" + "opt" not in scrubbed
+    assert not [word for word in scrubbed.replace(",", "").split() if word.startswith("/")]
+
+
+def test_common_names_are_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(getpass, "getuser", lambda: "root")
+    monkeypatch.setattr(socket, "gethostname", lambda: "localhost")
+    monkeypatch.setattr(socket, "getfqdn", lambda: "localhost")
+    assert Scrubber.of_this_machine().text("root of localhost") == "root of localhost"
+
+
+def test_a_user_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> str:
+        raise KeyError("getpwuid(): uid not found: 12345")
+
+    monkeypatch.setattr(getpass, "getuser", nobody)
+    assert Scrubber.of_this_machine().text("x") == "x"
+
+
+def test_the_environment_at_the_top_of_a_trace_goes() -> None:
+    """Some profilers write all of it there, tokens too."""
+    data = (SMALL / "36_secret_in_metadata.json").read_bytes()
+    assert set(json.loads(data)) - set(scrub.KEPT_METADATA)
+    extra = {
+        "env": {"HF_TOKEN": "hf_secret"},
+        "hostName": "node",
+        "trace_name": "/home/ada/x.json",
+        "username": "a",
+    }
+    data = json.dumps({**json.loads(data), **extra, "schemaVersion": 1}).encode()
+    kept = unpacked(scrub_trace(data, SCRUBBER, "x"))
+    assert kept.keys() <= set(scrub.KEPT_METADATA)
+    assert kept["schemaVersion"] == 1
+    assert "hf_secret" not in json.dumps(kept)
+
+
+def test_strings_of_events_keys_and_nested_values_are_scrubbed() -> None:
+    args = {"file": "/home/ada/x/y.py", "list": ["on gpu-node-17", {"/home/ada/k": "ada"}], "n": 1, "b": True}
+    event = {
+        "ph": "X",
+        "cat": "cpu_op",
+        "name": "/data/a/b",
+        "ts": 1,
+        "dur": 1,
+        "pid": 1,
+        "tid": 1,
+        "args": args,
+    }
+    [kept] = unpacked(scrub_trace(json.dumps([event]).encode(), SCRUBBER, "x"))["traceEvents"]
+    assert kept["name"] == "b"
+    assert kept["args"] == {"file": "~/x/y.py", "list": ["on host", {"~/k": "host"}], "n": 1, "b": True}
+
+
+NUMBERS = [
+    "6139457120394.115",
+    "1700000000000123.456",
+    "1234567890123456789",
+    "0.100",
+    "1.0",
+    "-0.0",
+    "12345678901234567.890",
+]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_numbers_are_kept_digit_by_digit(number: str) -> None:
+    data = f'{{"baseTimeNanoseconds": {number}, "traceEvents": [{{"ph":"X","ts": {number}}}]}}'.encode()
+    text = gzip.decompress(scrub_trace(data, SCRUBBER, "x")).decode()
+    assert f'"ts":{number}}}' in text
+    assert f'"baseTimeNanoseconds":{number},' in text
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-(10**18), max_value=10**18))
+def test_any_number(number) -> None:
+    text = gzip.decompress(
+        scrub_trace(f'{{"traceEvents": [{{"ts": {number}}}]}}'.encode(), SCRUBBER, "x")
+    ).decode()
+    assert f'"ts":{number}}}' in text
+
+
+def test_a_name_that_looks_like_our_mark_for_a_number_stays_a_name() -> None:
+    data = json.dumps({"traceEvents": [{"name": "\ue0001\ue001", "ts": 1.5}]}).encode()
+    assert unpacked(scrub_trace(data, SCRUBBER, "x"))["traceEvents"] == [{"name": "1", "ts": 1.5}]
+
+
+def test_half_a_surrogate_pair_does_not_stop_a_recording() -> None:
+    data = b'{"traceEvents": [{"name": "a\\ud800b"}]}'
+    assert unpacked(scrub_trace(data, SCRUBBER, "x"))["traceEvents"] == [{"name": "a?b"}]
+
+
+@pytest.mark.parametrize("path", sorted(TRACES.glob("*.json.gz")), ids=lambda path: path.name)
+def test_a_scrubbed_sample_reads_as_before(path: Path, tmp_path: Path) -> None:
+    scrubbed = tmp_path / path.name
+    scrubbed.write_bytes(scrub_trace(path.read_bytes(), Scrubber.of_this_machine(), str(path)))
+    before, after = load(path), load(scrubbed)
+    assert [(e.kind, e.start, e.dur) for e in after.events] == [
+        (e.kind, e.start, e.dur) for e in before.events
+    ]
+    assert [e.name for e in after.events if e.kind.on_gpu] == [e.name for e in before.events if e.kind.on_gpu]
+    assert not [e.name for e in after.events if e.name.startswith("/")]
+    assert after.device_names == before.device_names
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in sorted(SMALL.glob("*.json*")) if p.name[:2] not in ("06", "07")],
+    ids=lambda path: path.name,
+)
+def test_what_can_be_read_can_be_scrubbed(path: Path, tmp_path: Path) -> None:
+    """Unescaped backslashes, ``inf``, control characters: the profiler wrote them all."""
+    scrubbed = tmp_path / "x.json.gz"
+    scrubbed.write_bytes(scrub_trace(path.read_bytes(), SCRUBBER, str(path)))
+    assert [(e.kind, e.start, e.dur) for e in load(scrubbed).events] == [
+        (e.kind, e.start, e.dur) for e in load(path).events
+    ]
+
+
+@pytest.mark.parametrize("number", ["06", "07"])
+def test_a_damaged_trace(number: str) -> None:
+    [path] = SMALL.glob(f"{number}_*")
+    with pytest.raises(TraceError, match=path.name):
+        scrub_trace(path.read_bytes(), SCRUBBER, str(path))
+
+
+def test_scrubbing_twice_changes_nothing() -> None:
+    once = scrub_trace((TRACES / "geglu_eager.json.gz").read_bytes(), SCRUBBER, "x")
+    assert scrub_trace(once, SCRUBBER, "x") == once
+
+
+def test_the_same_input_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pack(b"abc" * 1000)
+    monkeypatch.setattr("time.time", lambda: 1.0)
+    assert pack(b"abc" * 1000) == data
+    assert data[4:8] == b"\0\0\0\0"  # no time
+    assert gzip.decompress(data) == b"abc" * 1000
