@@ -1,0 +1,239 @@
+"""Claims, reported sentences, conditions, guesses: what they show, what fails the build, what is written down."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kinetoscope.cli import main
+
+GPU, MACHINE = "Test GPU 9000", "test-gpu-9000"
+
+CLAIM = """\
+# Read
+
+```{{claim}} one-kernel
+:expect: {expect}
+:value: time(linear_eager.kernels)
+A Linear is *one* kernel.
+```
+"""
+
+REPORTED = """\
+# Read
+
+```{{reported}} said-08
+:by: WIKI, HF2
+:published: 9 → 3
+:holds: {holds}
+:in-part: {in_part}
+:value: count(geglu_eager.kernels)
+Nine kernels eager.
+
+And what we say to it.
+```
+"""
+
+SOURCES = (
+    '\nkinetoscope_sources = {"HF2": ("A post", "https://example.org/post"), "WIKI": ("An entry", "")}\n'
+)
+
+
+@pytest.fixture
+def judged(site):
+    site.write("conf.py", (site.root / "conf.py").read_text(encoding="utf-8") + SOURCES)
+    return site
+
+
+def verdicts(built) -> list[dict]:
+    return json.loads((built.outdir / "claims.json").read_text(encoding="utf-8"))
+
+
+def test_a_claim_that_holds(judged) -> None:
+    judged.write("docs/read.md", CLAIM.format(expect="count(linear_eager.kernels) == 1"))
+    built = judged.build("-W")
+    assert built.status == 0, built.err
+    assert "holds here: 2.72 µs" in " ".join(built.text("read").split())
+    assert verdicts(built) == [
+        {
+            "id": "one-kernel",
+            "kind": "claim",
+            "sentence": "A Linear is one kernel.",
+            "said_by": [],
+            "published": "",
+            "expression": "count(linear_eager.kernels) == 1",
+            "value": "2.72 µs",
+            "verdict": "holds",
+            "machine": MACHINE,
+            "page": "read",
+        }
+    ]
+
+
+def test_a_claim_that_the_recording_contradicts_fails_every_build(judged) -> None:
+    judged.write("docs/read.md", CLAIM.format(expect="count(linear_eager.kernels) == 2"))
+    judged.one_fault(
+        "docs/read.md:3", f"one-kernel does not hold on {MACHINE} (measured: 2.72 µs)", "[kinetoscope.claim]"
+    )
+    assert "does not hold here" in judged.build().text("read")
+
+
+def test_on_a_rebuilders_machine_it_is_shown_and_no_warning(judged) -> None:
+    judged.write("docs/read.md", CLAIM.format(expect="count(linear_eager.kernels) == 2"))
+    built = judged.with_gpu("Other GPU 1").build("-W", mode="record")
+    assert built.status == 0, built.err
+    assert "does not hold here" in built.text("read")
+    assert [(item["verdict"], item["machine"]) for item in verdicts(built)] == [("fails", "other-gpu-1")]
+
+
+@pytest.mark.parametrize(
+    ("holds", "in_part", "verdict"),
+    [
+        ("count(geglu_eager.kernels) == 5", "count(geglu_eager.kernels) > 9", "holds"),
+        ("count(geglu_eager.kernels) == 9", "count(geglu_eager.kernels) < 9", "in part"),
+        ("count(geglu_eager.kernels) == 9", "count(geglu_eager.kernels) > 9", "fails"),
+    ],
+)
+def test_a_reported_sentence_gets_a_verdict_and_never_warns(judged, holds, in_part, verdict) -> None:
+    judged.write("docs/read.md", REPORTED.format(holds=holds, in_part=in_part))
+    built = judged.build("-W")
+    assert built.status == 0, built.err
+    (item,) = verdicts(built)
+    assert (item["verdict"], item["value"], item["said_by"]) == (verdict, "5", ["WIKI", "HF2"])
+    assert item["published"] == "9 → 3"
+    assert item["expression"] == (in_part if verdict == "in part" else holds)
+    page = built.html("read")
+    assert 'href="https://example.org/post"' in page
+    assert "published: 9 → 3" in page and "And what we say to it." in page
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (CLAIM.format(expect="count(linear_eager.kernels)"), "neither true nor false"),
+        (CLAIM.format(expect="1 == 1").replace(":expect: 1 == 1\n", ""), "needs a sentence and an :expect:"),
+        ("# Read\n\n```{claim} empty\n:expect: 1 == 1\n```\n", "needs a sentence"),
+        (REPORTED.format(holds="1 == 1", in_part="1 == 1").replace("WIKI", "NOBODY"), "no source 'NOBODY'"),
+        ("# Read\n\n{published}`0.17 ms <NOBODY>`\n", "the sources are: HF2, WIKI"),
+        ("# Read\n\n```{guess}\nA question?\n```\n", "a question, a list of choices, and an answer"),
+        ("# Read\n\n```{when} machine.gpu\nProse.\n```\n", "neither true nor false"),
+        ("# Read\n\n```{trace-compare} linear_eager nothing\n```\n", "no trace or table 'nothing'"),
+        ("# Read\n\n```{dispatch-chain} linear_eager\n:from: aten::gelu\n```\n", "nothing in step"),
+        ("# Read\n\n```{kernel-name} linear_eager\n:kernel: triton*\n```\n", "no kernel called 'triton*'"),
+    ],
+)
+def test_what_is_not_written_as_it_should_be_is_said_at_its_line(judged, text, said) -> None:
+    judged.write("docs/read.md", text)
+    built = judged.build()
+    (warning,) = [line for line in built.warnings if said in line]
+    assert "docs/read.md:3" in warning
+
+
+def test_two_sentences_with_one_id(judged) -> None:
+    judged.write("docs/read.md", CLAIM.format(expect="1 == 1"))
+    judged.write("docs/plain.md", CLAIM.format(expect="1 == 1").replace("*one*", "another"))
+    (warning,) = judged.build().warnings
+    assert "a second sentence is called 'one-kernel'" in warning
+
+
+def test_when_leaves_out_prose_about_another_machine(judged) -> None:
+    judged.write(
+        "docs/read.md",
+        '# Read\n\n```{when} machine.gpu == "Test GPU 9000"\nAbout this one.\n```\n\n'
+        '```{when} machine.gpu_arch == "sm_70"\nAbout another one.\n```\n',
+    )
+    page = judged.build("-W").text("read")
+    assert "About this one." in page and "About another one." not in page
+
+
+def test_a_guess_knows_the_right_choice_from_the_recording(judged, parse_html) -> None:
+    guess = (
+        "# Read\n\n```{guess}\n:right: count(geglu_eager.kernels)\nHow many kernels?\n\n"
+        '- 3\n- 5\n\nFive: {measured}`names(geglu_eager.ops["aten::gelu"])` is one.\n```\n'
+    )
+    judged.write("docs/read.md", guess)
+    built = judged.build("-W")
+    assert built.status == 0, built.err
+    parsed = parse_html(built.html("read"))
+    labels = [
+        attrs for tag, attrs in parsed.tags if tag == "label" and "ks-choice" in (attrs.get("class") or "")
+    ]
+    assert ["data-right" in attrs for attrs in labels] == [False, True]
+    assert (
+        len({attrs["name"] for tag, attrs in parsed.tags if tag == "input" and attrs.get("type") == "radio"})
+        == 1
+    )
+    judged.write("docs/read.md", guess.replace("- 5\n", "- 4\n"))
+    (warning,) = judged.build().warnings
+    assert "the right answer is '5', which is none of the choices: 3, 4" in warning
+
+
+def test_a_comparison_says_what_changed(judged) -> None:
+    judged.write("docs/read.md", "# Read\n\n```{trace-compare} linear_eager geglu_eager\n```\n")
+    built = judged.build("-W")
+    assert built.status == 0, built.err
+    page = built.html("read")
+    assert page.count('<figure class="ks-timeline"') == 2
+    text = " ".join(built.text("read").split())
+    assert "gone" in text and "new" in text
+
+
+def test_a_chain_and_a_name(judged) -> None:
+    judged.write(
+        "docs/read.md",
+        "# Read\n\n```{dispatch-chain} linear_eager\n:from: aten::linear\n```\n\n"
+        "```{kernel-name} linear_eager\n```\n",
+    )
+    built = judged.build("-W")
+    assert built.status == 0, built.err
+    text = " ".join(built.text("read").split())
+    assert text.index("aten::linear") < text.index("aten::addmm") < text.index("cuLaunchKernelEx")
+    assert "cuBLASLt" in text and "sm90" in text
+
+
+def test_all_of_it_for_builders_other_than_html(judged) -> None:
+    judged.write(
+        "docs/read.md",
+        CLAIM.format(expect="1 == 1")
+        + "\n```{guess}\nHow many?\n\n- 3\n- 5\n\nFive.\n```\n"
+        + "\n```{trace-compare} linear_eager geglu_eager\n```\n",
+    )
+    built = judged.build("-W", builder="text")
+    assert built.status == 0, built.err
+    text = (built.outdir / "read.txt").read_text(encoding="utf-8")
+    assert "holds here" in text and "* 5" in text
+
+
+def test_the_same_in_parallel_and_after_an_edit(judged) -> None:
+    judged.write("docs/read.md", CLAIM.format(expect="1 == 1"))
+    judged.write("docs/plain.md", REPORTED.format(holds="1 == 1", in_part="1 == 1"))
+    serial = verdicts(judged.build("-W", out="serial"))
+    assert verdicts(judged.build("-W", "-j", "2", out="parallel")) == serial
+    assert [item["id"] for item in serial] == ["said-08", "one-kernel"]
+    judged.write("docs/plain.md", "# Plain\n\nNo verdict any more.\n")
+    assert [item["id"] for item in verdicts(judged.build("-W", out="serial"))] == ["one-kernel"]
+
+
+def test_the_command_line_fails_for_claims_only(judged, capsys) -> None:
+    judged.write("docs/read.md", REPORTED.format(holds="1 == 2", in_part="1 == 2"))
+    built = judged.build()
+    assert main(["claims", str(built.outdir)]) == 0
+    assert "- said-08: WIKI, HF2: Nine kernels eager.  [5]" in capsys.readouterr().out
+    judged.write("docs/read.md", CLAIM.format(expect="1 == 2"))
+    built = judged.build()
+    assert main(["claims", str(built.outdir / "claims.json")]) == 1
+    assert "1 claims, 1 of which fail" in capsys.readouterr().out
+    (built.outdir / "claims.json").write_text("{", encoding="utf-8")
+    assert main(["claims", str(built.outdir)]) == 2
+    assert "is no claims.json" in capsys.readouterr().err
+    assert main(["claims", str(judged.root / "nowhere")]) == 2
+    assert "build the book first" in capsys.readouterr().err
+
+
+def test_an_empty_cell_of_a_table_was_not_measured(judged) -> None:
+    (judged.recordings / MACHINE / "two" / "sweep.csv").write_text("rows,median_us\n64,3.5\n128,\n")
+    judged.write("docs/read.md", "# Read\n\n```{recorded-table} sweep\n```\n")
+    built = judged.build()
+    assert not built.traceback, built.err
+    assert "–" in built.text("read")
