@@ -1,4 +1,4 @@
-"""Claims, reported sentences, conditions, guesses: what they show, what fails the build, what is written down."""
+"""Claims, reported sentences, conditions, guesses: what they show, fail and write down."""
 
 from __future__ import annotations
 

@@ -5,11 +5,9 @@ All runs are on the CPU, with sizes that take no time, whatever the machine has.
 """
 
 import ast
-import gzip
 import importlib.util
 import io
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -19,8 +17,8 @@ from pathlib import Path
 
 import docutils.core
 import pytest
+from downloaded import NO_GPU, environment, events, named, run, source_of
 
-FOLDER = Path(os.environ.get("KINETOSCOPE_EXAMPLES") or Path(__file__).parents[2] / "examples")
 # script: the bar that it puts around each step, and a small run
 SCRIPTS = {
     "01_matmul_add": ("matmul_add", "--size 16"),
@@ -29,58 +27,13 @@ SCRIPTS = {
     "03_simple_mlp": ("mlp_fwd", "--batch 2 --seq 4 --dim 8 --hidden 16"),
     "03_kernels_mlp": ("kernels_mlp_fwd", "--batch 2 --seq 4 --dim 8 --hidden 17"),
 }
-NO_GPU = "No GPU found: running on the CPU; the traces will show no stream."
-
-
-def source_of(script: str) -> Path:
-    """The file of an example, wherever below the folder it is (a site's downloads are in subfolders)."""
-    found = sorted(FOLDER.rglob(f"{script}.py"))
-    assert found, f"no {script}.py below {FOLDER}"
-    return found[0]
-
-
-@pytest.fixture(autouse=True)
-def _torch(request: pytest.FixtureRequest) -> None:
-    if request.node.get_closest_marker("torch") and importlib.util.find_spec("torch") is None:
-        pytest.fail("torch is not installed: install it (pip install torch), or run pytest -m 'not torch'")
-
-
-def environment(**more: str) -> dict[str, str]:
-    """An environment without a GPU and without paths to our own modules."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "TRITON_INTERPRET")}
-    return kept | {"CUDA_VISIBLE_DEVICES": "", "MPLBACKEND": "Agg"} | more
-
-
-def run(folder: Path, script: str, *flags: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """Copy an example into a folder and run it there."""
-    path = folder / f"{script}.py"
-    if not path.exists():
-        shutil.copy(source_of(script), path)
-    return subprocess.run(
-        [sys.executable, path.name, *flags],
-        cwd=folder,
-        env=environment(**env),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
-def events(path: Path) -> list[dict]:
-    """The events of a trace."""
-    return json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
-
-
-def named(path: Path, name: str) -> int:
-    """How many bars on the CPU have a name."""
-    return sum(e.get("name") == name and e.get("cat") == "user_annotation" for e in events(path))
+ALL = [*SCRIPTS, "05_regimes", "05_recompiles"]
 
 
 # What can be said about the files without running them.
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("script", ALL)
 def test_header_comes_first_and_parses(script):
     text = source_of(script).read_text(encoding="utf-8")
     header = re.match(r"# /// script\n((?:#(?: .*)?\n)+?)# ///\n\"\"\"", text)
@@ -90,7 +43,7 @@ def test_header_comes_first_and_parses(script):
     assert any(dependency.startswith("torch") for dependency in table["dependencies"])
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("script", ALL)
 def test_stands_alone(script):
     text = source_of(script).read_text(encoding="utf-8")
     tree = ast.parse(text)
@@ -107,7 +60,7 @@ def test_stands_alone(script):
     assert not re.search(r"\bskip", text, re.IGNORECASE), "an example does not skip: it says what needs what"
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("script", ALL)
 def test_prose_is_clean_rest_without_measured_numbers(script):
     from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
@@ -128,7 +81,7 @@ def test_prose_is_clean_rest_without_measured_numbers(script):
 
 def test_names_are_unique_over_all_examples():
     names = []
-    for script in SCRIPTS:
+    for script in ALL:
         text = source_of(script).read_text(encoding="utf-8")
         found = re.findall(r'(?:run|report)\(\s*f?"([a-z][\w{}]+)"', text)
         names += [name.replace("{large}", "4096") for name in found]

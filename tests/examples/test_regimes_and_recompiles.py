@@ -1,0 +1,319 @@
+"""The examples on regimes and recompiles, run as a downloader runs them.
+
+`KINETOSCOPE_EXAMPLES` names another folder to take the files from, such as the downloads of a built site.
+All runs are on the CPU, with sizes that take no time, whatever the machine has.
+"""
+
+import ast
+import csv
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from downloaded import NO_GPU, environment, events, named, run, source_of
+
+SCRIPTS = ["05_regimes", "05_recompiles"]
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    """The rows of a table."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+# What a downloader sees.
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("flags", "trace"),
+    [
+        ("--rows 3", "regime_3_8_16_cpu_eager"),
+        ("--rows 3 --dtype fp32 --compile", "regime_3_8_16_fp32_cpu_compiled"),
+        ("--rows 3 --compile --mode default", "regime_3_8_16_cpu_compiled"),
+    ],
+)
+def test_one_run_of_regimes(tmp_path, flags, trace):
+    done = run(tmp_path, "05_regimes", "--dim", "8", "--hidden", "16", *flags.split())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines().count(NO_GPU) == 1
+    assert done.stdout.count("https://ui.perfetto.dev") == 1
+    # right first, fast second
+    clock = re.search(r"host +\d+\.\d us +\(\d+\.\d to \d+\.\d\)", done.stdout)
+    assert done.stdout.index("agrees with float32") < clock.start() < done.stdout.index("Self CPU")
+    assert [path.name for path in (tmp_path / "traces").iterdir()] == [f"{trace}.json.gz"]
+    path = tmp_path / "traces" / f"{trace}.json.gz"
+    assert named(path, "mlp_fwd") == 3
+    compiled = any("Torch-Compiled Region" in str(event.get("name")) for event in events(path))
+    assert compiled == ("--compile" in flags)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("flags", "trace", "graphs"),
+    [
+        # one for the first size, one for all other sizes, one for a single row
+        ("--batches 2 2 4 6 2 1", "recompiles_2_2_4_6_2_1_8_16_cpu_default", [1, 1, 2, 2, 2, 3]),
+        pytest.param(
+            "--batches 2 4 6 1 --mode dynamic",
+            "recompiles_2_4_6_1_8_16_cpu_dynamic",
+            [1, 1, 1, 2],
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "--batches 2 4 6 1 --mode mark_dynamic --dtype fp32",
+            "recompiles_2_4_6_1_8_16_fp32_cpu_mark_dynamic",
+            [1, 1, 1, 2],
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_one_run_of_recompiles(tmp_path, flags, trace, graphs):
+    done = run(tmp_path, "05_recompiles", "--dim", "8", "--hidden", "16", *flags.split())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines().count(NO_GPU) == 1
+    assert done.stdout.count("https://ui.perfetto.dev") == 1
+    calls = re.findall(r"call (\d+) rows +(\d+) +(\d+\.\d+) ms +(\d+) compiled so far", done.stdout)
+    assert [int(call[3]) for call in calls] == graphs
+    assert done.stdout.index("agrees with float32") < done.stdout.index("compiled so far")
+    # a call that compiles costs more than all that do not
+    before = [0, *graphs]
+    ms = [float(call[2]) for call in calls]
+    costly = [time for time, now, then in zip(ms, graphs, before, strict=False) if now > then]
+    cheap = [time for time, now, then in zip(ms, graphs, before, strict=False) if now == then]
+    assert min(costly) > max(cheap)
+    assert [path.name for path in (tmp_path / "traces").iterdir()] == [f"{trace}.json.gz"]
+    assert named(tmp_path / "traces" / f"{trace}.json.gz", "mlp_fwd") == 3
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("script", ["05_regimes", pytest.param("05_recompiles", marks=pytest.mark.slow)])
+def test_steps_and_out(tmp_path, script):
+    small = "--dim 8 --hidden 16 --steps 7 --out else/where".split()
+    more = ["--rows", "2"] if script == "05_regimes" else ["--batches", "2"]
+    done = run(tmp_path, script, *small, *more)
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "else" / "where").iterdir()
+    assert named(path, "mlp_fwd") == 5
+    assert not (tmp_path / "traces").exists()
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_lesson_on_regimes(tmp_path):
+    done = run(tmp_path, "05_regimes")
+    assert done.returncode == 0, done.stderr
+    assert "Without a GPU: " in done.stdout
+    traces = tmp_path / "traces"
+    assert sorted(path.name for path in traces.iterdir()) == [
+        "launch_cost.csv",
+        "launch_tiny.json.gz",
+        "regime_rows_16_compiled.json.gz",
+        "regime_rows_16_eager.json.gz",
+        "regime_rows_64_compiled.json.gz",
+        "regime_rows_64_eager.json.gz",
+        "regimes.csv",
+        "regimes.png",
+        "single_linear.csv",
+        "spread_100.json.gz",
+        "spread_100_small.json.gz",
+    ]
+    clocks = ["host_us", "host_low_us", "host_high_us", "gpu_us", "gpu_low_us", "gpu_high_us"]
+    rows = table(traces / "regimes.csv")
+    assert list(rows[0]) == ["variant", "rows", *clocks]
+    assert [(row["variant"], row["rows"]) for row in rows] == [
+        (variant, count) for count in ("1", "16", "64") for variant in ("eager", "compiled")
+    ]
+    assert list(table(traces / "single_linear.csv")[0]) == ["variant", *clocks]
+    for row in rows + table(traces / "single_linear.csv"):
+        assert 0 < float(row["host_low_us"]) <= float(row["host_us"]) <= float(row["host_high_us"])
+        assert row["gpu_us"] == row["gpu_low_us"] == row["gpu_high_us"] == "", "there is no GPU"
+    rows = table(traces / "launch_cost.csv")
+    assert list(rows[0]) == ["profiler", "launches", "host_us", "host_low_us", "host_high_us"]
+    assert [row["profiler"] for row in rows] == ["never", "attached", "attached_shapes", "detached"]
+    for name in ("spread_100", "spread_100_small"):
+        assert named(traces / f"{name}.json.gz", "linear_fwd") == 100
+    adds = sum(event.get("name") == "aten::add" for event in events(traces / "launch_tiny.json.gz"))
+    assert adds == 3 * 20
+    assert named(traces / "regime_rows_16_compiled.json.gz", "mlp_fwd") == 3
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_lesson_on_recompiles(tmp_path):
+    done = run(tmp_path, "05_recompiles")
+    assert done.returncode == 0, done.stderr
+    assert "Liger's kernel needs a GPU" in done.stdout
+    traces = tmp_path / "traces"
+    assert sorted(path.name for path in traces.iterdir()) == [
+        "full_bias_compiled.json.gz",
+        "full_bias_eager.json.gz",
+        "recompiles.csv",
+    ]
+    rows = table(traces / "recompiles.csv")
+    assert list(rows[0]) == ["mode", "call", "rows", "host_ms", "graphs"]
+    graphs = {}
+    for row in rows:
+        graphs.setdefault(row["mode"], []).append(int(row["graphs"]))
+    assert graphs == {
+        "eager": [0] * 8,
+        "start": [1],
+        "default": [1, 1, 2, 2, 2, 2, 3, 3],
+        "dynamic": [1, 1, 1, 1, 1, 1, 2, 2],
+        "mark_dynamic": [1, 1, 1, 1, 1, 1, 2, 2],
+    }
+    # other strides: right, and compiled anew; an error only where one was asked for, or lied to
+    for what, count in (("as compiled", 1), ("other input", 2), ("other weight", 3)):
+        assert f"{what}: agrees with float32" in done.stdout
+        assert re.search(rf"^{what}: strides: .*; {count} compiled so far$", done.stdout, re.MULTILINE)
+    assert "RuntimeError: Detected recompile when torch.compile stance is 'fail_on_recompile'." in done.stdout
+    assert "stride mismatch at index 0" in done.stdout
+    assert "AssertionError: expected size 64==64, stride 1==64 at dim=0" in done.stdout
+    assert "No error." not in done.stdout
+    assert str(Path(torch_folder()).parent) not in done.stdout
+    for name in ("full_bias_eager", "full_bias_compiled"):
+        path = traces / f"{name}.json.gz"
+        assert named(path, "addmm") == 3
+        copies = sum(event.get("name") == "aten::copy_" for event in events(path))
+        assert copies == 3, "the bias is copied, eager and compiled"
+
+
+def torch_folder() -> str:
+    """Where torch is installed: a path that must not be printed on a page."""
+    return importlib.util.find_spec("torch").origin
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("script", "flags"), [("05_regimes", "--rows 2 --compile"), ("05_recompiles", "--batches 2")]
+)
+def test_says_so_where_there_is_no_compiler(tmp_path, script, flags):
+    fresh = {"CXX": str(tmp_path / "no-such-compiler"), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
+    done = run(tmp_path, script, "--dim", "8", "--hidden", "16", *flags.split(), **fresh)
+    assert done.returncode not in (0, 2)
+    assert done.stderr.splitlines()[-1] == "torch.compile found no compiler: install one, or set CXX"
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("script", "flags"),
+    [
+        ("05_regimes", "--rows 2"),
+        pytest.param("05_recompiles", "--batches 2 4 --mode dynamic", marks=pytest.mark.slow),
+    ],
+)
+def test_a_wrong_network_is_found_before_it_is_timed(tmp_path, script, flags):
+    text = source_of(script).read_text(encoding="utf-8")
+    right = 'return self.down_proj(F.gelu(gate, approximate="tanh") * up)'
+    assert text.count(right) == 1
+    # wrong in bfloat16 only, as a kernel of one data type might be
+    wrong = right.replace("* up)", "* up * (1.1 if x.dtype == torch.bfloat16 else 1.0))")
+    (tmp_path / f"{script}.py").write_text(text.replace(right, wrong), encoding="utf-8")
+    done = run(tmp_path, script, "--dim", "8", "--hidden", "16", *flags.split())
+    assert done.returncode == 1
+    assert "AssertionError" in done.stderr
+    assert "agrees with float32: NOT so" in done.stderr
+    assert not re.search(r"\d (us|ms)\b", done.stdout), "a wrong network was timed"
+    assert not list((tmp_path / "traces").iterdir())
+
+
+# Bad arguments. Importing torch takes longer than parsing, so one process parses them all.
+
+PARSE_ALL = """
+import contextlib, io, json, runpy, sys
+answers = []
+for argv in json.loads(sys.argv[2]):
+    sys.argv[1:3], errors = [sys.argv[1], sys.argv[2]], io.StringIO()
+    saved, sys.argv = sys.argv, [sys.argv[1], *argv]
+    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            runpy.run_path(sys.argv[0], run_name="__main__")
+            code = 0
+        except SystemExit as end:
+            code = end.code
+    answers.append([code, errors.getvalue()])
+    sys.argv = saved
+print(json.dumps(answers))
+"""
+HUGE = "9" * 12
+BAD = {
+    "05_regimes": [
+        ("--rows 0", "is not a whole number above zero"),
+        ("--rows 2.5", "'2.5' is not a whole number above zero"),
+        ("--mode default", "--mode belongs to --compile"),
+        ("--compile --mode max-autotune", "invalid choice"),
+        ("--compile --mode reduce-overhead", "--mode reduce-overhead: needs a GPU"),
+        (f"--rows {HUGE}", "use smaller sizes"),
+    ],
+    "05_recompiles": [
+        ("--batches", "expected at least one argument"),
+        ("--batches 8 0", "'0' is not a whole number above zero"),
+        ("--mode static", "invalid choice"),
+        (f"--batches 8 {HUGE}", "use smaller sizes"),
+        (f"--hidden {HUGE * 30}", "use smaller sizes"),
+    ],
+}
+BAD_FOR_ALL = [
+    ("--steps -3", "'-3' is not a whole number above zero"),
+    ("--steps 2", "--steps: at least 3"),
+    ("--dtype fp8", "invalid choice"),
+    ("--device cuda", "--device cuda: torch sees no GPU here"),
+    ("--device tpu", "invalid choice"),
+    ("--out taken", "--out taken: "),
+    ("--frobnicate", "unrecognized arguments"),
+]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_bad_arguments(tmp_path, script):
+    shutil.copy(source_of(script), tmp_path / f"{script}.py")
+    (tmp_path / "taken").write_text("a file, no folder")
+    cases = BAD_FOR_ALL + BAD[script]
+    done = subprocess.run(
+        [sys.executable, "-c", PARSE_ALL, f"{script}.py", json.dumps([c[0].split() for c in cases])],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    for (flags, message), (code, errors) in zip(cases, json.loads(done.stdout), strict=True):
+        assert code == 2, f"{flags}: {code} {errors}"
+        assert errors.startswith("usage: "), flags
+        assert message in errors.splitlines()[-1], flags
+
+
+@pytest.mark.torch
+def test_a_notebook_has_no_flags_of_ours(tmp_path):
+    """In a notebook sys.argv is the kernel's, and there is no __file__: that is the whole lesson."""
+    for script in SCRIPTS:
+        text = source_of(script).read_text(encoding="utf-8")
+        beginning = text[: text.index("lesson = not argv") + len("lesson = not argv")]
+        code = f"import sys; sys.argv = ['ipykernel', '-f', 'x.json']\nns = {{}}\nexec({beginning!r}, ns)\n"
+        (tmp_path / f"{script}_cell.py").write_text(code + "assert ns['lesson']\n", encoding="utf-8")
+    driver = "import glob, runpy\nfor f in sorted(glob.glob('*_cell.py')): runpy.run_path(f)"
+    subprocess.run([sys.executable, "-c", driver], cwd=tmp_path, env=environment(), check=True, timeout=120)
+
+
+# The picture's labels, which have to stay apart whatever was measured.
+
+
+def test_labels_of_the_picture_stay_apart():
+    tree = ast.parse(source_of("05_regimes").read_text(encoding="utf-8"))
+    (function,) = (n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "spread_labels")
+    names: dict = {}
+    exec("from itertools import pairwise\n" + ast.unparse(function), names)
+    for heights in ([100, 100, 100, 100, 100], [100, 103, 24, 17, 16.5], [1, 1e6, 1], [5.0]):
+        moved = names["spread_labels"](heights, 1.2)
+        ordered = sorted(moved)
+        assert all(above / below > 1.19 for below, above in pairwise(ordered))
+        assert [heights[i] for i in sorted(range(len(moved)), key=moved.__getitem__)] == sorted(heights)
