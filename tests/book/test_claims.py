@@ -133,8 +133,14 @@ def test_what_is_not_written_as_it_should_be_is_said_at_its_line(judged, text, s
 def test_two_sentences_with_one_id(judged) -> None:
     judged.write("docs/read.md", CLAIM.format(expect="1 == 1"))
     judged.write("docs/plain.md", CLAIM.format(expect="1 == 1").replace("*one*", "another"))
-    (warning,) = judged.build().warnings
-    assert "a second sentence is called 'one-kernel'" in warning
+    judged.one_fault("docs/read.md:3", "a second sentence is called 'one-kernel'", "docs/plain.md:3")
+    assert judged.build("-W", "-j", "2", out="parallel").status == 1
+
+
+def test_one_id_twice_on_a_page(judged) -> None:
+    claim = CLAIM.format(expect="1 == 1")
+    judged.write("docs/read.md", claim + claim.partition("\n")[2])
+    judged.one_fault("docs/read.md:9", "a second sentence is called 'one-kernel'", "docs/read.md:3")
 
 
 def test_when_leaves_out_prose_about_another_machine(judged) -> None:

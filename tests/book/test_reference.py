@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import subprocess
 import sys
 from collections.abc import Iterable
 from html import unescape
 from pathlib import Path
+from typing import get_args
+from unittest.mock import MagicMock
 
 import pytest
 
-from kinetoscope.book.config import VALUES
+from kinetoscope import cli
+from kinetoscope.book import setup, trace_compare
+from kinetoscope.book.config import SOURCES, VALUES
 from kinetoscope.book.messages import SUBTYPES
-from kinetoscope.book.profiler_table import COLUMNS
-from kinetoscope.book.reference_tables import LISTS, TABLES, inline
+from kinetoscope.book.profiler_table import COLUMNS, VIEWS
+from kinetoscope.book.reference_tables import CHANGES, CLAIM_FIELDS, LISTS, TABLES, VERDICTS, inline
 from kinetoscope.book.stage import MODES
+from kinetoscope.book.verdicts import Outcome, Verdict
+from kinetoscope.measure import printed
+from kinetoscope.measure.compare import TOLERANCE
 from kinetoscope.measure.csvtable import SUFFIXES
 from kinetoscope.measure.vocabulary import OPERATORS, VOCABULARY
 from kinetoscope.record.provenance import Machine, Provenance
@@ -38,6 +46,12 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 """
+# As it is documented: who the examples quote.
+CONF += re.findall(
+    r"^```python\n(.*?)^```$",
+    (REFERENCE / "configuration.md").read_text(encoding="utf-8"),
+    re.DOTALL | re.MULTILINE,
+)[0]
 POINTWISE = "variant,rows,hidden,median_us,low_us,high_us,bytes\neager,512,3072,14.4,11.3,18.6,9437184\n"
 PROVENANCE = Provenance(
     machine=Machine(gpu="NVIDIA H200", gpu_arch="sm_90", driver="580", cuda="13.0", cpu="a CPU"),
@@ -131,11 +145,11 @@ def _toctree(pages: Iterable[str]) -> str:
 def _page(name: str) -> str:
     """A reference page, its links to other pages as text."""
     text = (REFERENCE / f"{name}.md").read_text(encoding="utf-8")
-    return re.sub(r"\[([^\]\n]*)\]\([./\w-]+\.md\)", r"\1 page", text)
+    return re.sub(r"\[([^\]\n]*)\]\([./\w-]+\.md(?:#[\w-]+)?\)", r"\1 page", text)
 
 
 def test_every_configuration_value_and_mode_is_on_its_page(reference: dict[str, set[str]]) -> None:
-    assert {value.name for value in VALUES} <= reference["configuration"]
+    assert {value.name for value in (*VALUES, SOURCES)} <= reference["configuration"]
     assert set(MODES) <= reference["configuration"]
 
 
@@ -174,21 +188,39 @@ def test_an_unknown_table_is_a_warning_with_its_line(tmp_path: Path, page: str, 
     assert f"{page}:{line}: {what}" in warnings
 
 
-DIRECTIVES = (REFERENCE / "directives.md").read_text(encoding="utf-8")
-MYST = re.findall(r"^````markdown\n(.*?)\n````$", DIRECTIVES, re.DOTALL | re.MULTILINE)
-REST = re.findall(r"^```rst\n(.*?)\n```$", DIRECTIVES, re.DOTALL | re.MULTILINE)
+def test_every_change_verdict_and_field_is_in_its_list(reference: dict[str, set[str]]) -> None:
+    assert {change: said for change, (said, _) in CHANGES.items()} == trace_compare._SAID
+    assert all(printed(TOLERANCE, "share") in CHANGES[change][1] for change in ("kept", "slower", "faster"))
+    assert set(VERDICTS) == set(get_args(Outcome)) == set(cli._MARKS)
+    assert set(CLAIM_FIELDS) == {field.name for field in dataclasses.fields(Verdict)}
+    assert {*CHANGES, *VERDICTS, *CLAIM_FIELDS} <= reference["index"]
+
+
+PAGES = [(REFERENCE / name).read_text(encoding="utf-8") for name in ("directives.md", "sentences.md")]
+MYST_SNIPPET = re.compile(r"^````markdown\n(.*?)\n````$", re.DOTALL | re.MULTILINE)
+REST_SNIPPET = re.compile(r"^```rst\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
+SECTIONS = {
+    name: section
+    for page in PAGES
+    for name, section in re.findall(r"^## `([\w-]+)`\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
+}
+MYST = [text for page in PAGES for text in MYST_SNIPPET.findall(page)]
+REST = [text for page in PAGES for text in REST_SNIPPET.findall(page)]
 
 
 def test_each_documented_example_works_in_both_languages_and_shows_the_same(tmp_path: Path) -> None:
-    assert len(MYST) == len(REST) >= 8
-    pages = {f"docs/myst{n}.md": f"# Example\n\n{text}\n" for n, text in enumerate(MYST)}
-    pages |= {f"docs/rest{n}.rst": f"Example\n=======\n\n{text}\n" for n, text in enumerate(REST)}
-    pages["docs/index.md"] = f"# All\n\n{_toctree(list(pages))}"
-    folder = make_site(tmp_path, pages)
-    assert build(folder, "-n") == (0, "")
-    for number in range(len(MYST)):
-        myst, rest = (_body(folder / f"out/{kind}{number}.html") for kind in ("myst", "rest"))
-        assert myst == rest, MYST[number]
+    assert len(MYST) == len(REST) >= len(SECTIONS)
+    # A site each: a claim's id is there once in a book.
+    bodies = []
+    for title, kind, texts in (("# Example", "md", MYST), ("Example\n=======", "rst", REST)):
+        pages = {f"docs/page{n}.{kind}": f"{title}\n\n{text}\n" for n, text in enumerate(texts)}
+        pages["docs/index.md"] = f"# All\n\n{_toctree(list(pages))}"
+        folder = make_site(tmp_path / kind, pages)
+        assert build(folder, "-n") == (0, "")
+        bodies.append([_body(folder / f"out/page{number}.html") for number in range(len(texts))])
+    for text, myst, rest in zip(MYST, *bodies, strict=True):
+        assert myst == rest, text
+        assert "ks-unmeasured" not in myst, text
 
 
 def _body(path: Path) -> str:
@@ -199,26 +231,62 @@ def _body(path: Path) -> str:
 
 def test_what_is_shown_beside_an_example_is_that_example() -> None:
     for text in MYST:
-        if text != "```{machines}\n```":
-            assert f"::::\n\n{text}\n" in DIRECTIVES, text
+        # The second would be one of the sentences that the book has from others.
+        if not text.startswith(("```{machines}", "```{reported}")):
+            assert any(f"::::\n\n{text}\n" in page for page in PAGES), text
 
 
-def test_the_options_that_are_documented_are_those_there_are() -> None:
-    from kinetoscope.book.profiler_table import VIEWS, ProfilerTable
-    from kinetoscope.book.recorded_table import RecordedTable
-    from kinetoscope.book.timeline import Timeline
+def _registered() -> tuple[dict[str, set[str]], set[str]]:
+    """Options by directive, and the roles: what the extension itself tells Sphinx."""
+    app = MagicMock()
+    setup(app)
+    directives = {call.args[0]: set(call.args[1].option_spec or ()) for call in app.add_directive.mock_calls}
+    return directives, {call.args[0] for call in app.add_role.mock_calls}
 
-    sections = dict(re.findall(r"^## `([\w-]+)`\n(.*?)(?=^## |\Z)", DIRECTIVES, re.DOTALL | re.MULTILINE))
-    for name, directive in (
-        ("timeline", Timeline),
-        ("profiler-table", ProfilerTable),
-        ("recorded-table", RecordedTable),
-    ):
-        assert set(re.findall(r"^\| `([\w-]+)` \|", sections[name], re.MULTILINE)) == set(
-            directive.option_spec
-        )
-    assert all(f"`{by}`" in sections["profiler-table"] for by in VIEWS)
-    assert all(f"`{table}`" in sections["reference-table"] for table in (*LISTS, *TABLES))
+
+def test_every_directive_and_role_is_documented_and_no_other() -> None:
+    directives, roles = _registered()
+    assert {"timeline", "claim", "guess"} <= set(directives) and {"measured", "published"} <= roles
+    assert set(SECTIONS) == {*directives, *roles}
+    for name in directives:
+        assert any(f"{{{name}}}" in text for text in MYST_SNIPPET.findall(SECTIONS[name])), name
+        assert any(f".. {name}::" in text for text in REST_SNIPPET.findall(SECTIONS[name])), name
+    for name in roles:
+        assert any(f"{{{name}}}`" in text for text in MYST_SNIPPET.findall(SECTIONS[name])), name
+        assert any(f":{name}:`" in text for text in REST_SNIPPET.findall(SECTIONS[name])), name
+
+
+def test_the_options_that_are_documented_are_those_there_are_and_each_is_tried() -> None:
+    for name, options in _registered()[0].items():
+        assert set(re.findall(r"^\| `([\w-]+)` \|", SECTIONS[name], re.MULTILINE)) == options, name
+        tried = {
+            option
+            for text in MYST_SNIPPET.findall(SECTIONS[name])
+            for option in re.findall(r"^:([\w-]+):", text, re.MULTILINE)
+        }
+        assert options - {"machine"} <= tried, name
+    assert all(f"`{by}`" in SECTIONS["profiler-table"] for by in VIEWS)
+    assert all(f"*{column.heading}*" in SECTIONS["trace-compare"] for column in trace_compare._COLUMNS)
+    assert all(f"`{table}`" in SECTIONS["reference-table"] for table in (*LISTS, *TABLES))
+
+
+def test_every_command_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (REFERENCE / "command-line.md").read_text(encoding="utf-8")
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    listed = re.search(r"\{([\w,-]+)\}", capsys.readouterr().out)
+    assert listed is not None
+    commands = listed[1].split(",")
+    assert re.findall(r"^## `kinetoscope ([\w-]+)", page, re.MULTILINE) == commands
+    assert f"`{cli._DEFAULT.as_posix()}`" in page
+    assert dict(re.findall(r"^\| `(\S)` \| `([\w ]+)` \|$", page, re.MULTILINE)) == {
+        mark: outcome for outcome, mark in cli._MARKS.items()
+    }
+    for command in commands:
+        with pytest.raises(SystemExit):
+            cli.main([command, "--help"])
+        given = set(re.findall(r"--[\w-]+", capsys.readouterr().out)) - {"--help"}
+        assert all(f"`{option}" in page for option in given), given
 
 
 def test_the_gallery_of_ones_own_builds_as_it_is_written(tmp_path: Path) -> None:

@@ -65,11 +65,12 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-merge-info", used.merge)
     app.connect("env-purge-doc", verdicts.purge)
     app.connect("env-merge-info", verdicts.merge)
+    app.connect("env-updated", verdicts.warn_about_twins)
     app.connect("build-finished", verdicts.write_json)
     app.connect("doctree-read", banner.add_banner)
     app.connect("build-finished", published.unpublish)
     app.connect("build-finished", _fail_if_not_recorded)
-    return {"version": __version__, "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": __version__, "env_version": 3, "parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _add_static(app: Sphinx, config: Config) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from difflib import get_close_matches
 
 from docutils import nodes
@@ -15,7 +16,11 @@ from docutils.nodes import Node
 from sphinx.util.docutils import SphinxDirective
 
 from kinetoscope.book import config, messages, stage
+from kinetoscope.book.claims import SAID
 from kinetoscope.book.profiler_table import COLUMNS, VIEWS
+from kinetoscope.book.verdicts import Outcome, Verdict
+from kinetoscope.measure import printed
+from kinetoscope.measure.compare import TOLERANCE, Change
 from kinetoscope.measure.csvtable import SUFFIXES
 from kinetoscope.measure.vocabulary import OPERATORS, VOCABULARY, Entry
 from kinetoscope.record.provenance import MachineFacts
@@ -100,7 +105,7 @@ def _literal(code: str) -> nodes.literal:
 def _configuration() -> Words:
     return [
         (f"``{item.name}``", f"default ``{item.default}``" if item.default else "default empty", item.what)
-        for item in config.VALUES
+        for item in (*config.VALUES, config.SOURCES)
     ]
 
 
@@ -157,6 +162,60 @@ def _table_columns() -> Lines:
     return [("column", "heading", "shown by", "with :columns: also by"), *rows]
 
 
+_WITHIN = printed(TOLERANCE, "share")
+CHANGES: dict[Change, tuple[str, str]] = {
+    "gone": ("gone", "The second trace has none of this name."),
+    "new": ("new", "The first trace has none of this name."),
+    "kept": ("kept", f"Both have it, and its time changed by no more than {_WITHIN} of the time before."),
+    "slower": (
+        "kept its name, slower",
+        f"Both have it, and its time grew by more than {_WITHIN} of the time before.",
+    ),
+    "faster": (
+        "kept its name, faster",
+        f"Both have it, and its time shrank by more than {_WITHIN} of the time before.",
+    ),
+}
+"""what the page calls each change, and what it means"""
+
+
+def _changes() -> Words:
+    return [(said, f"``{change}``", what) for change, (said, what) in CHANGES.items()]
+
+
+VERDICTS: dict[Outcome, str] = {
+    "holds": "The condition is true: ``expect`` of a claim, ``holds`` of a reported sentence.",
+    "in part": "Of a reported sentence only: ``holds`` is not true, ``in-part`` is.",
+    "fails": "The condition is false, and so is ``in-part`` if there is one.",
+    "not measured": "The condition cannot be computed: the recording lacks what the sentence is about.",
+}
+
+
+def _verdicts() -> Words:
+    return [(f"``{outcome}``", SAID[outcome], what) for outcome, what in VERDICTS.items()]
+
+
+CLAIM_FIELDS: dict[str, tuple[str, str]] = {
+    "id": ("text", "The argument of the directive, unique in the book."),
+    "kind": ("``claim`` or ``reported``", "Whether it is our sentence or somebody else's."),
+    "sentence": ("text", "The sentence, without its markup."),
+    "said_by": ("list of text", "The tags of those who said it; empty for a claim."),
+    "published": ("text", "The figure that was published with it, as it was; empty if none was given."),
+    "expression": (
+        "text",
+        "The condition that decided: ``expect``, ``holds``, or ``in-part`` if it holds in part.",
+    ),
+    "value": ("text", "What was measured, as the page prints it; empty if the author did not ask for it."),
+    "verdict": ("text", "One of the verdicts."),
+    "machine": ("text", "The machine whose recording was judged: its folder."),
+    "page": ("text", "The name of the document; its address is this and ``.html#``, then the id."),
+}
+
+
+def _claim_fields() -> Words:
+    return [(f"``{field.name}``", *CLAIM_FIELDS[field.name]) for field in fields(Verdict)]
+
+
 LISTS: dict[str, Callable[[], Words]] = {
     "configuration": _configuration,
     "warnings": _warnings,
@@ -166,6 +225,9 @@ LISTS: dict[str, Callable[[], Words]] = {
         {name: entry for name, entry in VOCABULARY.items() if not entry.function}
     ),
     "operators": lambda: _vocabulary(OPERATORS),
+    "changes": _changes,
+    "verdicts": _verdicts,
+    "claim-fields": _claim_fields,
 }
 TABLES: dict[str, Callable[[], Lines]] = {
     "modes": _modes,

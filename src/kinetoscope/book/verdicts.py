@@ -40,21 +40,25 @@ class Verdict:
 
 
 def add_verdict(env: BuildEnvironment, verdict: Verdict, location: str) -> None:
-    """Keeps a verdict with its page; a second sentence with the same id is a warning."""
-    for docname, found in _verdicts(env).items():
-        for other in found:
-            if other.id == verdict.id and (docname, other.sentence) != (verdict.page, verdict.sentence):
-                warn(
-                    "claim",
-                    f"a second sentence is called {verdict.id!r}; the first is on {docname}",
-                    location,
-                )
-    _verdicts(env).setdefault(env.docname, []).append(verdict)
+    """Keeps a verdict with its page."""
+    _verdicts(env).setdefault(env.docname, []).append((verdict, location))
 
 
 def all_verdicts(env: BuildEnvironment) -> list[Verdict]:
     """Every verdict of the book, by page and by place on the page."""
-    return [verdict for docname in sorted(_verdicts(env)) for verdict in _verdicts(env)[docname]]
+    return [verdict for docname in sorted(_verdicts(env)) for verdict, _ in _verdicts(env)[docname]]
+
+
+def warn_about_twins(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """``env-updated``, in every build: an id is there once in a book, whichever process read the pages."""
+    seen: dict[str, str] = {}
+    for docname in sorted(_verdicts(env)):
+        for verdict, location in _verdicts(env)[docname]:
+            if verdict.id in seen:
+                first = seen[verdict.id]
+                warn("claim", f"a second sentence is called {verdict.id!r}; the first is {first}", location)
+            seen.setdefault(verdict.id, location)
+    return []
 
 
 def write_json(app: Sphinx, exception: Exception | None) -> None:
@@ -83,7 +87,7 @@ def machine_name(env: BuildEnvironment) -> str:
     return book_of(env).shown
 
 
-def _verdicts(env: BuildEnvironment) -> dict[str, list[Verdict]]:
+def _verdicts(env: BuildEnvironment) -> dict[str, list[tuple[Verdict, str]]]:
     if not hasattr(env, "kinetoscope_verdicts"):
         env.kinetoscope_verdicts = {}  # type: ignore[attr-defined]
     return env.kinetoscope_verdicts  # type: ignore[attr-defined, no-any-return]
