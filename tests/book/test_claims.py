@@ -243,3 +243,12 @@ def test_an_empty_cell_of_a_table_was_not_measured(judged) -> None:
     built = judged.build()
     assert not built.traceback, built.err
     assert "–" in built.text("read")
+
+
+def test_a_claim_can_be_linked_to(judged) -> None:
+    judged.write("docs/read.md", CLAIM.format(expect="1 == 1"))
+    judged.write("docs/plain.md", "# Plain\n\nSee {ref}`one-kernel`.\n")
+    built = judged.build("-W")
+    assert built.status == 0, built.err
+    assert 'href="read.html#one-kernel"' in built.html("plain")
+    assert "A Linear is one kernel." in built.text("plain")

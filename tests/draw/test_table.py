@@ -113,3 +113,12 @@ def test_times(ns: float, text: str) -> None:
 def test_brief_times() -> None:
     assert [brief_time(ns) for ns in (51_230, 2_720, 768, 9_960, 1_500_000)] == [
         "51 µs", "2.7 µs", "0.8 µs", "10 µs", "1.5 ms"]  # fmt: skip
+
+
+def test_text_is_neither_shortened_nor_set_as_code() -> None:
+    sentence = "a sentence of more than sixty characters, which nobody wants to have to unfold to read"
+    html = html_table(
+        [Column("what", "what", "name"), Column("says", "says", "text")], [{"what": "x", "says": sentence}]
+    )
+    assert f'<td class="ks-text">{sentence}</td>' in html
+    assert sentence in text_table([Column("says", "says", "text")], [{"says": sentence}])

@@ -15,7 +15,11 @@ from kinetoscope.draw import Column, cell_texts, html_table
 from kinetoscope.draw.names import matches
 from kinetoscope.measure.kernel_names import KernelName, Part, decode
 
-_COLUMNS = (Column("text", "part"), Column("field", "what it is"), Column("meaning", "what it says"))
+_COLUMNS = (
+    Column("text", "part"),
+    Column("field", "what it is", "text"),
+    Column("meaning", "what it says", "text"),
+)
 
 
 class KernelNameTable(RecordedDirective):

@@ -16,7 +16,7 @@ from kinetoscope.trace import Kind, Trace
 
 _COLUMNS = (
     Column("name", "name"),
-    Column("said", "what happened"),
+    Column("said", "what happened", "text"),
     Column("calls_before", "calls", "count"),
     Column("calls_after", "calls then", "count"),
     Column("before", "time", "time"),

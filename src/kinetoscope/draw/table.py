@@ -21,14 +21,14 @@ _LONG = 60
 class Column:
     """One column of a table, and how its values are written.
 
-    ``kind`` says what a row holds under ``key``: a ``name`` (text), a ``time`` (ns), a ``count``,
-    a ``share`` (a fraction of 1, written in %) or a ``ratio`` (written ``1.88×``).
+    ``kind`` says what a row holds under ``key``: a ``name`` (of an event: shortened, in code type), a ``text``, a
+    ``time`` (ns), a ``count``, a ``share`` (a fraction of 1, written in %) or a ``ratio`` (written ``1.88×``).
     """
 
     key: str
     """attribute or mapping key of a row"""
     heading: str
-    kind: Literal["name", "time", "count", "share", "ratio"] = "name"
+    kind: Literal["name", "text", "time", "count", "share", "ratio"] = "name"
     unit: str | None = None
     """``ns``, ``µs``, ``ms`` or ``s`` for every time of the column; None: what suits the largest.
     For a count: what is counted, such as ``B``."""
@@ -121,7 +121,7 @@ def _short(column: Column, cell: _Cell) -> str:
 def _pad(text: str, size: int, column: Column) -> str:
     if len(text) > size:
         text = text[: size - 1] + "…"
-    return text.ljust(size) if column.kind == "name" else text.rjust(size)
+    return text.ljust(size) if column.kind in ("name", "text") else text.rjust(size)
 
 
 def _value(row: object, key: str) -> Any:
@@ -167,7 +167,13 @@ def _cell(column: Column, unit: TimeUnit | None, value: Any) -> _Cell:
 
 def _html(column: Column, line: list[_Cell], i: int, first: int | None) -> str:
     tag, scope = ("th", ' scope="row"') if i == first else ("td", "")
-    content = _name(line[i].text) if column.kind == "name" else _number(line[i])
+    match column.kind:
+        case "name":
+            content = _name(line[i].text)
+        case "text":
+            content = _t(line[i].text)
+        case _:
+            content = _number(line[i])
     return f"<{tag}{scope}{_class(column)}>{content}</{tag}>"
 
 
@@ -198,6 +204,8 @@ def _events(row: object) -> str:
 
 
 def _class(column: Column) -> str:
+    if column.kind == "text":
+        return ' class="ks-text"'
     return "" if column.kind == "name" else ' class="ks-number"'
 
 
