@@ -21,8 +21,9 @@ _LONG = 60
 class Column:
     """One column of a table, and how its values are written.
 
-    ``kind`` says what a row holds under ``key``: a ``name`` (of an event: shortened, in code type), a ``text``, a
-    ``time`` (ns), a ``count``, a ``share`` (a fraction of 1, written in %) or a ``ratio`` (written ``1.88×``).
+    ``kind`` says what a row holds under ``key``: a ``name`` (of an event: shortened, in code type), a
+    ``text``, a ``time`` (ns), a ``count``, a ``share`` (a fraction of 1, written in %) or a ``ratio``
+    (written ``1.88×``).
     """
 
     key: str
