@@ -1,6 +1,11 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["torch>=2.11", "matplotlib", "numpy"]
+# dependencies = [
+#     "torch>=2.11",
+#     "liger-kernel>=0.8.5; sys_platform == 'linux'",
+#     "matplotlib",
+#     "numpy",
+# ]
 # ///
 """
 Regimes: who waits for whom
@@ -432,29 +437,68 @@ if results:
     print(f"Figure: {args.out / 'regimes.png'}")
 
 # %%
-# One operation alone
-# -------------------
-# A single small ``nn.Linear`` has nothing to fuse. What is left of the compiler's work is the way
-# into the compiled code: looking it up and checking that it still fits. Guess: is that more or less
-# than what it saves?
+# Every rung by two clocks
+# ------------------------
+# What the other lessons look at in a profiler, without one: a product and a sum, one layer, three
+# layers, the GeGLU MLP, and that with Liger's kernel in it. Guess: for which of them is the host's
+# time the longer one? And in which of the two columns does compiling help, where does it harm?
+#
+# A single small ``nn.Linear`` has nothing to fuse. What is left of the compiler's work there is the
+# way into the compiled code: looking it up and checking that it still fits.
+
+
+def matmul_add(size):
+    """torch.add(torch.matmul(x, w), b), with a w and a b of (size, size)."""
+    w, b = torch.randn(2, size, size, device=device).to(dtype)
+    return lambda x: torch.add(torch.matmul(x, w), b)
+
+
+def three_layers(width):
+    """Linear, ReLU, Linear, ReLU, Linear, all of one width."""
+    fc1, fc2, fc3 = (nn.Linear(width, width) for _ in range(3))
+    return nn.Sequential(fc1, nn.ReLU(), fc2, nn.ReLU(), fc3)
+
+
+def with_liger(mlp):
+    """The forward pass of mlp with Liger's kernel."""
+    from liger_kernel.ops import LigerGELUMulFunction
+
+    return lambda x: mlp.down_proj(LigerGELUMulFunction.apply(mlp.gate_proj(x), mlp.up_proj(x)))
+
+
+def measure_rung(rung, fn, shape):
+    """Both clocks for eager and compiled (and Liger, for the GeGLU MLP on a GPU)."""
+    fn = fn.to(device, dtype).eval() if isinstance(fn, nn.Module) else fn
+    torch.compiler.reset()
+    variants = {"eager": fn, "compiled": torch.compile(fn, dynamic=False)}
+    if rung == "geglu" and device == "cuda":
+        try:
+            variants["liger"] = with_liger(fn)
+        except ImportError:
+            print("liger-kernel is not installed (pip install liger-kernel): its row needs it.")
+    x = torch.randn(shape, device=device).to(dtype)
+    with torch.no_grad():
+        for name, variant in variants.items():
+            agree(f"{rung}, {name}: agrees with eager", variant(x), fn(x))
+    clocks = measure(variants, lambda: torch.randn_like(x), 2 * x.nbytes)
+    for name, (host, gpu) in clocks.items():
+        print(line(f"{rung}, {name}", host, gpu))
+    return [[rung, name, *both] for name, both in clocks.items()]
+
 
 if lesson:
     torch.manual_seed(0)
-    batch = 1024 if device == "cuda" else 64
+    square, batch, width = (4096, 1024, 1024) if device == "cuda" else (256, 64, 64)
     with one_line_for_errors():
-        layer = nn.Linear(32, 64).to(device, dtype).eval()
-        torch.compiler.reset()
-        variants = {"eager": layer, "compiled": torch.compile(layer, dynamic=False)}
-        x = torch.randn(batch, 32, device=device).to(dtype)  # (batch, 32)
-        with torch.no_grad():
-            reference = F.linear(x.float(), layer.weight.float(), layer.bias.float())
-            for name, fn in variants.items():
-                agree(f"{name} agrees with float32", fn(x), reference)
-        bytes_per_call = batch * (32 + 64) * dtype.itemsize
-        clocks = measure(variants, lambda: torch.randn_like(x), bytes_per_call)
-    for name, (host, gpu) in clocks.items():
-        print(line(f"{name}, Linear(32, 64)", host, gpu))
-    write_table("single_linear", ["variant"], [[name, *both] for name, both in clocks.items()])
+        results = [
+            *measure_rung("matmul_add_64", matmul_add(64), (64, 64)),
+            *measure_rung(f"matmul_add_{square}", matmul_add(square), (square, square)),
+            *measure_rung("linear", nn.Linear(32, 64), (batch, 32)),
+            *measure_rung(f"linear_{square}", nn.Linear(square, square), (square, square)),
+            *measure_rung("relu", three_layers(width), (width, width)),
+            *measure_rung("geglu", make_mlp(), (8 * batch, dim)),
+        ]
+    write_table("rungs", ["rung", "variant"], results)
 
 # %%
 # What a launch costs

@@ -120,7 +120,7 @@ def test_lesson_on_regimes(tmp_path):
         "regime_rows_64_eager.json.gz",
         "regimes.csv",
         "regimes.png",
-        "single_linear.csv",
+        "rungs.csv",
         "spread_100.json.gz",
         "spread_100_small.json.gz",
     ]
@@ -130,8 +130,13 @@ def test_lesson_on_regimes(tmp_path):
     assert [(row["variant"], row["rows"]) for row in rows] == [
         (variant, count) for count in ("1", "16", "64") for variant in ("eager", "compiled")
     ]
-    assert list(table(traces / "single_linear.csv")[0]) == ["variant", *clocks]
-    for row in rows + table(traces / "single_linear.csv"):
+    rungs = table(traces / "rungs.csv")
+    assert list(rungs[0]) == ["rung", "variant", *clocks]
+    names = ["matmul_add_64", "matmul_add_256", "linear", "linear_256", "relu", "geglu"]
+    assert [(row["rung"], row["variant"]) for row in rungs] == [
+        (name, variant) for name in names for variant in ("eager", "compiled")
+    ]
+    for row in rows + rungs:
         assert 0 < float(row["host_low_us"]) <= float(row["host_us"]) <= float(row["host_high_us"])
         assert row["gpu_us"] == row["gpu_low_us"] == row["gpu_high_us"] == "", "there is no GPU"
     rows = table(traces / "launch_cost.csv")
