@@ -1,0 +1,176 @@
+"""What the built book gives away, run as a downloader runs it: one file, in a folder with nothing else in it.
+
+All runs are on the CPU.  tests/examples has the scripts' flags, messages and bad arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import kinetoscope
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+HEADER = re.compile(r"^# /// script\n(?:#(?: .*)?\n)+?# ///\n")
+
+SMALL = {
+    "01_matmul_add": "--size 16 --warmup",
+    "02_linear": "--batch 8 --in-dim 4 --out-dim 6",
+    "02_strides_and_views": "--size 64",
+    "03_simple_mlp": "--batch 2 --seq 4 --dim 8 --hidden 16",
+    "03_kernels_mlp": "--batch 2 --seq 4 --dim 8 --hidden 17",
+    "05_regimes": "--rows 4 --dim 8 --hidden 16",
+    "05_recompiles": "--batches 8 16 --dim 8 --hidden 16",
+}
+# Without a GPU our own kernel runs in Triton's interpreter, into which the compiler does not look.
+NOT_COMPILED_HERE = {"03_kernels_mlp": "needs a GPU"}
+
+
+@pytest.fixture
+def _torch() -> None:
+    if importlib.util.find_spec("torch") is None:
+        pytest.fail("torch is not installed: install it (pip install torch), or run pytest -m 'not torch'")
+
+
+def run(folder: Path, file: str, *flags: str) -> subprocess.CompletedProcess[str]:
+    kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "TRITON_INTERPRET")}
+    return subprocess.run(
+        [sys.executable, file, *flags],
+        cwd=folder,
+        env=kept | {"CUDA_VISIBLE_DEVICES": "", "MPLBACKEND": "Agg", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=400,
+        check=False,
+    )
+
+
+def traces_in(folder: Path, printed: str) -> list[kinetoscope.Trace]:
+    """The traces that a run says it has written, all of them, read."""
+    paths = sorted((folder / "traces").glob("*.json.gz"))
+    assert paths
+    for path in paths:
+        assert f"Trace: {Path('traces') / path.name}" in printed
+    return [kinetoscope.load(path) for path in paths]
+
+
+# --- what is offered ----------------------------------------------------------------------------------------
+
+
+def test_the_small_runs_are_of_all_examples() -> None:
+    assert sorted(SMALL) == EXAMPLES
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_page_offers_script_notebook_and_both_in_a_zip(website, name: str) -> None:
+    given = website.downloads(f"gallery/{name}")
+    assert sorted(given) == [f"{name}.ipynb", f"{name}.py", f"{name}.zip"]
+    assert given[f"{name}.py"].read_bytes() == (ROOT / "examples" / f"{name}.py").read_bytes()
+    with zipfile.ZipFile(given[f"{name}.zip"]) as archive:
+        assert archive.testzip() is None
+        inside = {Path(member).name: archive.read(member) for member in archive.namelist()}
+    assert inside == {file: path.read_bytes() for file, path in given.items() if not file.endswith(".zip")}
+
+
+@pytest.mark.parametrize(("file", "suffix"), [("gallery_python.zip", "py"), ("gallery_jupyter.zip", "ipynb")])
+def test_the_gallery_offers_all_in_one_zip(website, tmp_path, file: str, suffix: str) -> None:
+    given = website.downloads("gallery/index")
+    assert sorted(given) == ["gallery_jupyter.zip", "gallery_python.zip"]
+    with zipfile.ZipFile(given[file]) as archive:
+        archive.extractall(tmp_path)
+    unpacked = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    single = {
+        f"{name}.{suffix}": website.downloads(f"gallery/{name}")[f"{name}.{suffix}"].read_bytes()
+        for name in EXAMPLES
+    }
+    assert {name: unpacked.get(name) for name in single} == single
+    others = set(unpacked) - set(single)
+    assert not others, f"{file} holds {others} besides the examples"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_header_is_in_the_script_and_not_on_the_page(website, name: str) -> None:
+    script = website.downloads(f"gallery/{name}")[f"{name}.py"].read_text(encoding="utf-8")
+    assert HEADER.match(script)
+    page = website.page(f"gallery/{name}")
+    for words in ("/// script", "requires-python"):
+        assert words in script
+        assert words not in page.text
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_notebook_has_the_same_code(website, name: str) -> None:
+    given = website.downloads(f"gallery/{name}")
+    script = ast.parse(given[f"{name}.py"].read_text(encoding="utf-8"))
+    cells = ast.parse(code_of(given[f"{name}.ipynb"]))
+    assert isinstance(script.body.pop(0), ast.Expr)
+    assert ast.dump(cells) == ast.dump(script)
+    words = "".join("".join(cell["source"]) for cell in cells_of(given[f"{name}.ipynb"], "markdown"))
+    assert len(words) > 1000
+    assert "requires-python" not in words
+
+
+def cells_of(path: Path, kind: str) -> list[dict]:
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    assert notebook["nbformat"] == 4
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == kind]
+
+
+def code_of(path: Path) -> str:
+    """A notebook's code, in its order."""
+    cells = ["".join(cell["source"]) for cell in cells_of(path, "code")]
+    assert len(cells) > 4
+    return "\n\n".join(cells) + "\n"
+
+
+# --- what is offered, run -----------------------------------------------------------------------------------
+
+
+@pytest.mark.torch
+@pytest.mark.usefixtures("_torch")
+@pytest.mark.parametrize(
+    ("name", "flags"),
+    [
+        pytest.param(name, flags, id=f"{name} {flags}".rstrip())
+        for name in EXAMPLES
+        for flags in ("", "--compile")
+        if not flags or f'"{flags}"' in (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
+    ],
+)
+def test_a_script_runs_in_an_empty_folder(website, tmp_path, name: str, flags: str) -> None:
+    shutil.copy(website.downloads(f"gallery/{name}")[f"{name}.py"], tmp_path)
+    done = run(tmp_path, f"{name}.py", *SMALL[name].split(), *flags.split())
+    if flags and name in NOT_COMPILED_HERE:
+        assert done.returncode == 2
+        assert NOT_COMPILED_HERE[name] in done.stderr.splitlines()[-1]
+        return
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("No GPU found: running on the CPU") == 1
+    for trace in traces_in(tmp_path, done.stdout):
+        assert len(trace.steps) == 3
+        assert trace.ops
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+@pytest.mark.usefixtures("_torch")
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_notebook_runs_in_an_empty_folder(website, tmp_path, name: str) -> None:
+    """All cells, one after the other: there are no flags in a notebook, so that is the whole lesson."""
+    notebook = website.downloads(f"gallery/{name}")[f"{name}.ipynb"]
+    (tmp_path / "cells.py").write_text(code_of(notebook), encoding="utf-8")
+    done = run(tmp_path, "cells.py")
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert len(traces_in(tmp_path, done.stdout)) >= 2
