@@ -245,12 +245,7 @@ def test_the_readers_own_theme_is_kept(website, browser, served, theme: str) -> 
     [
         (360, "light"),
         (1440, "light"),
-        pytest.param(
-            *(360, "dark"),
-            marks=pytest.mark.xfail(
-                reason="without JavaScript the theme is light, and kinetoscope.css goes by the system"
-            ),
-        ),
+        (360, "dark"),
     ],
 )
 def test_without_javascript_figures_and_tables_are_there(website, browser, served, width, theme) -> None:

@@ -26,7 +26,7 @@ class Machines(SphinxDirective):
             section = nodes.section(ids=[nodes.make_id(f"machine-{machine.name}")])
             section += nodes.title("", machine.provenance.machine.gpu)
             section += _facts(machine)
-            section += _examples(machine)
+            section += _examples(machine, [script.stem for script in book.scripts.values()])
             found.append(section)
         return found
 
@@ -50,15 +50,19 @@ def _facts(machine: MachineRecording) -> Node:
     return _table(("what", "value"), [(key, value) for key, value in facts.items() if value])
 
 
-def _examples(machine: MachineRecording) -> Node:
+def _examples(machine: MachineRecording, order: Sequence[str]) -> Node:
+    """In the gallery's order; those of which the script is gone last."""
+    place = {stem: number for number, stem in enumerate(order)}
     rows = [
         (
             f"{stem}.py",
-            f"{example.run_time:.0f} s",
+            f"{example.run_time:.0f}\N{NO-BREAK SPACE}s",
             ", ".join((*example.traces, *example.tables)),
             day(example.provenance.recorded),
         )
-        for stem, example in machine.examples.items()
+        for stem, example in sorted(
+            machine.examples.items(), key=lambda item: (place.get(item[0], len(place)), item[0])
+        )
     ]
     return _table(("example", "ran for", "traces and tables", "recorded"), rows)
 

@@ -1,4 +1,4 @@
-"""``{profiler-table} NAME``: what a trace spent its time on, by op, kernel, runtime call or step."""
+"""``{profiler-table} NAME``: what a trace spent its time on, by op, kernel, runtime call or step; what it waited for."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from kinetoscope.measure import (
     op_table,
     step_table,
 )
+from kinetoscope.measure.regime import StepSummary, step_summaries
 from kinetoscope.measure.tables import Row, StepRow
 from kinetoscope.trace import Step, Trace
 
@@ -42,6 +43,15 @@ COLUMNS: dict[str, Column] = {
         Column("idle", "GPU idle", "time"),
         Column("kernels", "kernels", "count"),
         Column("launches", "launches", "count"),
+        Column("gpu_busy", "GPU busy", "time"),
+        Column("idle_cpu", "for the CPU", "time"),
+        Column("idle_launch", "for the launch", "time"),
+        Column("idle_sync", "for a sync", "time"),
+        Column("idle_queued", "queued", "time"),
+        Column("idle_end", "at the end", "time"),
+        Column("idle_unknown", "unknown", "time"),
+        Column("launch_delay", "launch delay", "time"),
+        Column("deepest", "deepest queue", "count"),
         Column("launched_by", "launched by"),
     )
 }
@@ -53,12 +63,12 @@ class View:
     """One way to group a trace."""
 
     noun: str
-    rows: Callable[[Trace, Step | None], Sequence[Row] | Sequence[StepRow]]
+    rows: Callable[[Trace, Step | None], Sequence[Row] | Sequence[StepRow] | Sequence[StepSummary]]
     columns: tuple[str, ...]
     """those shown unless the author names others"""
     share: str
     """what the share is of"""
-    row: type[Row] | type[StepRow] = Row
+    row: type[Row] | type[StepRow] | type[StepSummary] = Row
     """what its rows are, and so which columns there can be"""
 
 
@@ -87,6 +97,27 @@ VIEWS: dict[str, View] = {
         ("name", "cpu", "span", "busy", "idle", "kernels", "launches"),
         "own work of span",
         StepRow,
+    ),
+    "waiting": View(
+        "step and cause of waiting",
+        lambda trace, step: [
+            row for row in step_summaries(trace) if step is None or row.number == step.number
+        ],
+        (
+            "name",
+            "span",
+            "gpu_busy",
+            "idle",
+            "idle_cpu",
+            "idle_launch",
+            "idle_sync",
+            "idle_queued",
+            "idle_end",
+            "launches",
+            "deepest",
+        ),
+        "busy of span",
+        StepSummary,
     ),
 }
 
@@ -131,7 +162,7 @@ class ProfilerTable(RecordedDirective):
             )
         rows = list(view.rows(trace, step))
         if sort:
-            rows.sort(key=lambda row: getattr(row, sort), reverse=sort != "name")
+            rows.sort(key=lambda row: _sort_key(row, sort), reverse=sort != "name")
         left_out = 0
         if "rows" in self.options:
             left_out = max(0, len(rows) - self.options["rows"])
@@ -150,7 +181,7 @@ class ProfilerTable(RecordedDirective):
 
     def _caption(self, view: View, trace: Trace, step: Step | None, left_out: int) -> str:
         caption = f"{self.name_asked} by {view.noun}"
-        if view.noun != "step":
+        if view.row is Row:
             if step is not None:
                 caption += f", step {step.number}"
             elif trace.steps:
@@ -158,6 +189,12 @@ class ProfilerTable(RecordedDirective):
         if left_out:
             caption += f"; {count_word(left_out, 'more row')} not shown"
         return caption
+
+
+def _sort_key(row: Row | StepRow | StepSummary, column: str) -> tuple[bool, object]:
+    """A step that launched nothing has no launch delay: it is below all others."""
+    value = getattr(row, column)
+    return value is not None, value
 
 
 def _column(name: str, view: View) -> Column:

@@ -136,13 +136,14 @@ def css() -> str:
 
     return (
         block(':root,\nhtml[data-theme="light"]', LIGHT)
+        # A figure goes by the page's theme, not by the system's: a theme that cannot be dark stays light.
         + "\n@media (prefers-color-scheme: dark) {\n"
-        + block("html:not([data-theme])", DARK, "    ")
+        + block('body[data-theme="auto"]', DARK, "    ")
         + "}\n\n"
-        + block('html[data-theme="dark"]', DARK)
+        + block('html[data-theme="dark"],\nbody[data-theme="dark"]', DARK)
         # Paper is white, whatever the screen was.
         + "\n@media print {\n"
-        + block("html[data-theme], html:not([data-theme])", LIGHT, "    ")
+        + block("html, html[data-theme], body[data-theme]", LIGHT, "    ")
         + "}\n"
     )
 
