@@ -60,10 +60,11 @@ class _Judged(SphinxDirective):
     def judged(self, verdict: Verdict, body: list[Node], head: list[Node]) -> list[Node]:
         """The box on the page."""
         add_verdict(self.env, verdict, self.get_location())
-        # {ref}`id` leads here
-        self.env.domains.standard_domain.note_hyperlink_target(
-            verdict.id.lower(), self.env.docname, nodes.make_id(verdict.id), verdict.sentence
-        )
+        # {ref}`id` leads here; a second sentence of that id is warned about once, and not here
+        standard = self.env.domains.standard_domain
+        if verdict.id.lower() not in standard.labels:
+            target = (self.env.docname, nodes.make_id(verdict.id), verdict.sentence)
+            standard.note_hyperlink_target(verdict.id.lower(), *target)
         outcome = verdict.verdict
         classes = ["ks-judged", f"ks-{verdict.kind}", f"ks-{outcome.replace(' ', '-')}"]
         box = nodes.container(classes=classes, ids=[nodes.make_id(verdict.id)])

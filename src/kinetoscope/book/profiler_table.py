@@ -1,4 +1,4 @@
-"""``{profiler-table} NAME``: what a trace spent its time on, by op, kernel, runtime call or step; what it waited for."""
+"""``{profiler-table} NAME``: what a trace spent its time on, by op, kernel, runtime call or step."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class ProfilerTable(RecordedDirective):
             )
         rows = list(view.rows(trace, step))
         if sort:
-            rows.sort(key=lambda row: _sort_key(row, sort), reverse=sort != "name")
+            rows.sort(key=lambda row: _sort_key(row, str(sort)), reverse=sort != "name")
         left_out = 0
         if "rows" in self.options:
             left_out = max(0, len(rows) - self.options["rows"])
@@ -191,7 +191,7 @@ class ProfilerTable(RecordedDirective):
         return caption
 
 
-def _sort_key(row: Row | StepRow | StepSummary, column: str) -> tuple[bool, object]:
+def _sort_key(row: object, column: str) -> tuple[bool, object]:
     """A step that launched nothing has no launch delay: it is below all others."""
     value = getattr(row, column)
     return value is not None, value

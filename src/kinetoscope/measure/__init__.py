@@ -6,6 +6,7 @@ from kinetoscope.measure.errors import ExpressionError, TableError, UnitError
 from kinetoscope.measure.expressions import evaluate, show
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.quantity import Quantity
+from kinetoscope.measure.regime import Regime, StepSummary, regime, step_summaries, whole_summary
 from kinetoscope.measure.tables import (
     Row,
     StepRow,
@@ -24,8 +25,10 @@ __all__ = [
     "Entry",
     "ExpressionError",
     "Quantity",
+    "Regime",
     "Row",
     "StepRow",
+    "StepSummary",
     "Table",
     "TableError",
     "TorchRow",
@@ -39,8 +42,11 @@ __all__ = [
     "op_table",
     "printed",
     "read_table",
+    "regime",
     "show",
     "span",
+    "step_summaries",
     "step_table",
     "torch_table",
+    "whole_summary",
 ]

@@ -10,12 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kinetoscope.measure.busy import busy, span
-from kinetoscope.measure.errors import ExpressionError
+from kinetoscope.measure.errors import ExpressionError, suggestion
 from kinetoscope.measure.quantity import Quantity, middle, quantity
+from kinetoscope.measure.regime import regime, typical
 from kinetoscope.measure.selection import Selection, Steps, TraceView
+from kinetoscope.measure.waiting import CAUSES, launch_delays
 
 if TYPE_CHECKING:
     from kinetoscope.measure.printing import Number
+    from kinetoscope.measure.regime import StepSummary
     from kinetoscope.measure.tables import StepRow
     from kinetoscope.trace import Event
 
@@ -53,12 +56,27 @@ def _per_step(selection: Selection, unit: str, measure: Callable[[Sequence[Event
 
 
 def _step_rows(what: TraceView | Steps, read: Callable[[StepRow], Number], function: str) -> Quantity:
-    view = what.view if isinstance(what, Steps) else what
-    if isinstance(what, Steps) and not view.recorded:
-        raise ExpressionError(f"{function}: {view} has no steps; measure the trace or a selection of it.")
+    view = _view(what, function)
     label = view.trace.path
     values = [(f"{label} step {row.number}", read(row)) for row in view.step_rows]
     return Quantity.over_steps(values, "ns", [event for row in view.step_rows for event in row.events])
+
+
+def _view(what: TraceView | Steps, function: str) -> TraceView:
+    if not isinstance(what, (TraceView, Steps)):
+        raise ExpressionError(f"{function} needs a trace or a step, such as x or x.step(3), not {what!r}.")
+    view = what.view if isinstance(what, Steps) else what
+    if isinstance(what, Steps) and not view.recorded:
+        raise ExpressionError(f"{function}: {view} has no steps; measure the trace or a selection of it.")
+    return view
+
+
+def _with_launches(what: TraceView | Steps, function: str) -> list[StepSummary]:
+    view = _view(what, function)
+    found = [step for step in view.summaries if step.deepest is not None]
+    if not found:
+        raise ExpressionError(f"{function}: {view} launched nothing on the GPU; take a trace that did.")
+    return found
 
 
 def outermost(events: Sequence[Event]) -> list[Event]:
@@ -113,12 +131,41 @@ def event_busy(what: Selection | TraceView | Steps) -> Quantity:
     return _per_step(what, "ns", busy)
 
 
-def idle(what: Selection | TraceView | Steps) -> Quantity:
-    """Ns of the span in which none of the events (of a trace: no GPU activity at all) ran (median)."""
+def idle(what: Selection | TraceView | Steps, cause: str | None = None) -> Quantity:
+    """Ns of the span in which none of the events (of a trace: no GPU activity at all) ran (median).
+
+    Of a trace, the part of it with the given cause (:mod:`kinetoscope.measure.waiting`) if there is one.
+    """
+    if cause is not None:
+        return _idle_for(what, cause)
     if isinstance(what, (TraceView, Steps)):
         return _step_rows(what, lambda row: row.idle, "idle")
     _some(what, "idle")
     return _per_step(what, "ns", lambda events: span(events) - busy(events))
+
+
+def _idle_for(what: Any, cause: str) -> Quantity:
+    view = _view(what, "idle with a cause")
+    if cause not in CAUSES:
+        raise ExpressionError(f"idle knows no cause {cause!r}; {suggestion(str(cause), CAUSES)}")
+    steps = view.summaries
+    values = [(f"{view.trace.path} step {step.number}", getattr(step, f"idle_{cause}")) for step in steps]
+    return Quantity.over_steps(values, "ns", [event for step in steps for event in step.events])
+
+
+def queue_depth(what: TraceView | Steps) -> Quantity:
+    """The most activities that a launch found in its stream's queue (median over steps with launches)."""
+    steps = _with_launches(what, "queue_depth")
+    label = _view(what, "queue_depth").trace.path
+    values = [(f"{label} step {step.number}", step.deepest or 0) for step in steps]
+    return Quantity.over_steps(values, "count", [event for step in steps for event in step.events])
+
+
+def step_regime(what: TraceView | Steps) -> str:
+    """The regime of the step of median length among those that launched anything."""
+    found = regime(typical(_with_launches(what, "regime")))
+    assert found is not None, "a step with launches has a regime"
+    return found.kind
 
 
 def launch_delay(what: Selection) -> Quantity:
@@ -127,12 +174,7 @@ def launch_delay(what: Selection) -> Quantity:
     _some(what, "launch_delay")
     for group in what.groups:
         started = [a for event in group.events for a in ([event] if event.kind.on_gpu else event.activities)]
-        # Of a graph launch only the first activity waits for the launch; the others wait for the one before.
-        delays = [
-            a.launch_delay
-            for a in started
-            if a.launch is not None and a.launch_delay is not None and a is a.launch.activities[0]
-        ]
+        delays = launch_delays(started)
         if delays:
             values.append((group.label, middle(delays)))
     if not values:

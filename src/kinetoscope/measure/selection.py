@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kinetoscope.measure.errors import ExpressionError, suggestion
+from kinetoscope.measure.regime import StepSummary, step_summaries, whole_summary
 from kinetoscope.measure.tables import StepRow, cpu_events, step_table, whole_row
 from kinetoscope.trace import COPIES, Kind
 
@@ -185,6 +186,14 @@ class TraceView:
             return [whole_row(self.trace)]
         wanted = {id(step.event) for step in self.recorded}
         return [row for row in step_table(self.trace) if id(row.events[0]) in wanted]
+
+    @cached_property
+    def summaries(self) -> list[StepSummary]:
+        """The summaries of these steps; one of the whole trace where it has no steps."""
+        if not self.trace.steps:
+            return [whole_summary(self.trace)]
+        wanted = {id(step.event) for step in self.recorded}
+        return [row for row in step_summaries(self.trace) if id(row.events[0]) in wanted]
 
     @cached_property
     def _parts(self) -> list[tuple[str, list[Event]]]:

@@ -6,13 +6,15 @@ is made from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kinetoscope.measure import functions
 from kinetoscope.measure.csvtable import Table, TableRow
+from kinetoscope.measure.regime import KINDS
 from kinetoscope.measure.selection import Selection, TraceView
+from kinetoscope.measure.waiting import CAUSES
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,11 @@ class Entry:
 
 
 _STEPS_NOTE = "the median over the recorded steps"
+
+
+def _explained(words: Mapping[Any, str]) -> str:
+    return "; ".join(f"``{word}``: {what}" for word, what in words.items())
+
 
 VOCABULARY: dict[str, Entry] = {
     "count": Entry(
@@ -54,8 +61,9 @@ VOCABULARY: dict[str, Entry] = {
         functions.event_busy,
     ),
     "idle": Entry(
-        "idle(selection | trace | steps)",
-        "time of the span in which none ran; of a trace: in which the GPU did nothing",
+        'idle(selection | trace | steps), idle(trace | steps, "cause")',
+        "time of the span in which none ran; of a trace: in which the GPU did nothing. With a cause, the "
+        f"part of it that is put down to this: {_explained(CAUSES)}",
         functions.idle,
     ),
     "launch_delay": Entry(
@@ -63,6 +71,18 @@ VOCABULARY: dict[str, Entry] = {
         "from the begin of the launching call to the begin of what it launched: the median within a step, "
         f"then {_STEPS_NOTE}",
         functions.launch_delay,
+    ),
+    "queue_depth": Entry(
+        "queue_depth(trace | steps)",
+        "the most activities that a launch of a step found in its stream's queue (launched before and not "
+        f"finished), {_STEPS_NOTE}",
+        functions.queue_depth,
+    ),
+    "regime": Entry(
+        "regime(trace | steps)",
+        "a text: what the step of median length waits for, from the begin of its first launch to the end of "
+        f"its last GPU activity: {_explained(KINDS)}",
+        functions.step_regime,
     ),
     "share": Entry(
         "share(selection), share(part, whole)",

@@ -1,0 +1,225 @@
+"""A step in figures, and which of CPU and GPU it waited for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from kinetoscope.measure.printing import printed
+from kinetoscope.measure.quantity import middle
+from kinetoscope.measure.queues import Queues, launched_at
+from kinetoscope.measure.tables import cpu_events
+from kinetoscope.measure.waiting import Cause, find_gaps, idle_by_cause, launch_delays
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kinetoscope.measure.printing import Number
+    from kinetoscope.trace import Event, Trace
+
+RegimeKind = Literal["overhead-bound", "gpu-bound", "mixed"]
+
+OVERHEAD_BOUND = 0.5
+"""Share of the working window that the GPU waits for the CPU, above which a step is overhead-bound: kernels
+that took no time at all would not make the window half as long."""
+
+GPU_BOUND = 0.8
+"""Share of the working window that the GPU is busy, from which on a step may be gpu-bound: nothing done on
+the CPU would save more than the fifth that is left.  Not nearer to 1, because the GPU needs one or two
+microseconds from one kernel in the queue to the next, a tenth of a kernel of ten or twenty."""
+
+AHEAD = 1
+"""Activities in the queue at some launch of a gpu-bound step: the CPU was ahead at least once.  Where it
+never was, every activity had to be launched first, and a faster CPU would help as well."""
+
+
+KINDS: dict[RegimeKind, str] = {
+    "overhead-bound": f"the GPU waits for the CPU for more than {printed(OVERHEAD_BOUND, 'share')} of it",
+    "gpu-bound": f"the GPU is busy for at least {printed(GPU_BOUND, 'share')} of it, and some launch found "
+    "work in the queue",
+    "mixed": "neither",
+}
+"""What each means, for the reference page; the time is that of :class:`WorkWindow`"""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkWindow:
+    """The time in which the GPU could have worked for a step: from its first launch to its last end."""
+
+    start: int
+    """ns: begin of the call that made the step's first launch"""
+    end: int
+    """ns: end of the step's last GPU activity"""
+    busy: int
+    """ns of it in which any GPU activity ran, an earlier step's included"""
+    waiting: int
+    """ns of it in which the GPU waited for the CPU: idle by cause cpu, launch and sync"""
+
+    @property
+    def length(self) -> int:
+        """ns"""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class StepSummary:
+    """One step in figures.  Times are in ns; ``gpu_busy + idle == span``, and the ``idle_*`` are ``idle``."""
+
+    number: int
+    name: str
+    span: int
+    """from the begin of the step's CPU range to its end or the end of its last GPU activity"""
+    gpu_busy: int
+    """of ``span``, in which any GPU activity ran, an earlier step's included"""
+    idle: int
+    """of ``span``, in which none did"""
+    idle_cpu: int
+    """the CPU had not yet begun to launch what ran next"""
+    idle_launch: int
+    """what ran next was being launched: from the begin of the launching call"""
+    idle_sync: int
+    """the GPU had nothing left to do, and the CPU was still in the call in which it waited for that"""
+    idle_queued: int
+    """what ran next was in the queue already: one activity after the other, or waiting for another stream"""
+    idle_end: int
+    """nothing ran any more in the step, without what is ``idle_sync``"""
+    idle_unknown: int
+    """the launch of what ran next is not in the file"""
+    share: float
+    """0..1: ``gpu_busy`` of ``span``"""
+    launches: int
+    """calls in the step that started at least one GPU activity"""
+    launch_delay: Number | None
+    """from the begin of a launching call to the begin of what it launched, median; None without launches"""
+    deepest: int | None
+    """the most activities that a launch of the step found in its stream's queue; None without launches"""
+    mean_queue: float | None
+    """activities in the queue of the step's fullest stream, on average over the time of ``window``; where
+    the CPU is far ahead, those of later steps are among them"""
+    window: WorkWindow | None
+    """None for a step that started nothing on the GPU"""
+    events: tuple[Event, ...]
+    """the step's annotation (of a whole trace: its CPU events), then its GPU activities"""
+
+
+@dataclass(frozen=True, slots=True)
+class Regime:
+    """Which of CPU and GPU a step waited for, and the figures that this rests on."""
+
+    kind: RegimeKind
+    busy: float
+    """0..1: share of the working window in which the GPU was busy"""
+    waiting: float
+    """0..1: share of the working window in which the GPU waited for the CPU"""
+    deepest: int
+    """activities that a launch found in the queue, at most"""
+    window: int
+    """ns of the working window"""
+
+
+def regime(step: StepSummary) -> Regime | None:
+    """The regime of a step; None if it launched nothing (in the file), which has none.
+
+    It rests on the working window (:class:`WorkWindow`) alone.  What the CPU does before a step's first
+    launch is left out: the profiler's own start makes it long and has the queue empty, where in a longer run
+    the CPU does it while the GPU works on the step before.  (A program that waits for the GPU in each step
+    does pay for it: then ``idle_cpu`` of the step is what to look at.)  Nor is it a matter of totals of CPU
+    and GPU time, which run side by side, or of a synchronization's length, which is long whenever work is
+    left.
+
+    - ``overhead-bound``: the GPU waits for the CPU for more than :data:`OVERHEAD_BOUND` of the window.
+    - ``gpu-bound``: it is busy for at least :data:`GPU_BOUND` of it, and at least one launch found
+      :data:`AHEAD` activities or more in its queue.
+    - ``mixed``: neither; both the CPU's and the GPU's time can be seen in the step's length.
+    """
+    if step.window is None or step.deepest is None or not step.window.length:
+        return None
+    working = step.window.busy / step.window.length
+    waiting = step.window.waiting / step.window.length
+    kind: RegimeKind = "mixed"
+    if waiting > OVERHEAD_BOUND:
+        kind = "overhead-bound"
+    elif working >= GPU_BOUND and step.deepest >= AHEAD:
+        kind = "gpu-bound"
+    return Regime(kind, working, waiting, step.deepest, step.window.length)
+
+
+def step_summaries(trace: Trace) -> list[StepSummary]:
+    """A summary of each step, in order of time; empty where the trace has no steps."""
+    measure = _Measure(trace) if trace.steps else None
+    return [
+        measure.summary(step.number, step.event.name, step.start, step.end, [step.event], step.gpu)
+        for step in trace.steps
+        if measure is not None
+    ]
+
+
+def whole_summary(trace: Trace) -> StepSummary:
+    """The whole trace as if it were one step, for one that was recorded without a schedule."""
+    cpu, gpu = cpu_events(trace), trace.gpu
+    start = min((event.start for event in (*cpu, *gpu)), default=0)
+    end = max((event.end for event in (*cpu, *gpu)), default=0)
+    return _Measure(trace).summary(0, "(whole trace)", start, end, cpu, gpu)
+
+
+def typical(steps: Sequence[StepSummary]) -> StepSummary:
+    """The step of median length; of an even number the shorter of the two in the middle.
+
+    It is the one that a timeline shows unless it is told otherwise.
+    """
+    by_length = sorted(steps, key=lambda step: (step.span, step.number))
+    return by_length[(len(by_length) - 1) // 2]
+
+
+class _Measure:
+    """What the summaries of a trace's steps have in common, found once."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.gpu = trace.gpu
+        self.gaps = find_gaps(trace)
+        self.queues = Queues(self.gpu)
+
+    def summary(
+        self, number: int, name: str, start: int, end: int, cpu: Sequence[Event], gpu: Sequence[Event]
+    ) -> StepSummary:
+        idle = self.idle(start, end)
+        total, length = sum(idle.values()), end - start
+        launched = [activity for activity in gpu if activity.launch is not None]
+        delays = launch_delays(launched)
+        window = self.window(gpu)
+        return StepSummary(
+            number=number,
+            name=name,
+            span=length,
+            gpu_busy=length - total,
+            idle=total,
+            idle_cpu=idle["cpu"],
+            idle_launch=idle["launch"],
+            idle_sync=idle["sync"],
+            idle_queued=idle["queued"],
+            idle_end=idle["end"],
+            idle_unknown=idle["unknown"],
+            share=(length - total) / length if length else 0.0,
+            launches=len({id(activity.launch) for activity in launched}),
+            launch_delay=middle(delays) if delays else None,
+            deepest=max((self.queues.depth(activity) for activity in launched), default=None),
+            mean_queue=None if window is None else self.mean_queue(gpu, window),
+            window=window,
+            events=(*cpu, *gpu),
+        )
+
+    def idle(self, start: int, end: int) -> dict[Cause, int]:
+        return idle_by_cause(self.gaps, start, end)
+
+    def window(self, gpu: Sequence[Event]) -> WorkWindow | None:
+        if not gpu:
+            return None
+        start = min(launched_at(activity) for activity in gpu)
+        end = max(activity.end for activity in gpu)
+        idle = self.idle(start, end)
+        waiting = idle["cpu"] + idle["launch"] + idle["sync"]
+        return WorkWindow(start, end, end - start - sum(idle.values()), waiting)
+
+    def mean_queue(self, gpu: Sequence[Event], window: WorkWindow) -> float:
+        lanes = dict.fromkeys(activity.lane for activity in gpu)
+        return max(self.queues.mean(lane, window.start, window.end) for lane in lanes)

@@ -1,0 +1,221 @@
+"""Queues, summaries of steps, and the regime of a step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+
+from kinetoscope.book.profiler_table import COLUMNS, VIEWS
+from kinetoscope.draw import cell_texts
+from kinetoscope.measure import ExpressionError, Quantity, evaluate, regime, step_summaries, whole_summary
+from kinetoscope.measure.queues import Queues, launched_at
+from kinetoscope.measure.regime import typical
+
+from .made import Made
+from .test_waiting import any_trace
+
+if TYPE_CHECKING:
+    from conftest import Read
+
+    from kinetoscope.trace import Trace
+
+
+def ahead() -> Made:
+    """Three launches within 9 µs, and kernels of 20."""
+    made = Made().launch((0, 2), (5, 25)).launch((3, 5), (26, 46))
+    return made.launch((7, 9), (47, 67))
+
+
+def test_depth_is_what_was_launched_before_and_has_not_finished() -> None:
+    trace = ahead().trace()
+    queues = Queues(trace.gpu)
+    assert [queues.depth(kernel) for kernel in trace.gpu] == [0, 1, 2]
+    # 25, 43 and 60 µs in the queue.
+    assert queues.mean(trace.gpu[0].lane, 0, 67_000) == pytest.approx((25 + 43 + 60) / 67)
+    assert queues.mean(trace.gpu[0].lane, 30_000, 30_000) == 0
+
+
+def test_a_graph_fills_the_queue_at_once_and_another_stream_is_another_queue() -> None:
+    made = Made().launch((0, 4), (5, 9), (9, 12), (12, 15), name="cudaGraphLaunch")
+    trace = made.launch((6, 8), (10, 20), stream=9).trace()
+    queues = Queues(trace.gpu)
+    assert [queues.depth(kernel) for kernel in trace.gpu if kernel.lane.stream == 7] == [0, 1, 2]
+    assert [queues.depth(kernel) for kernel in trace.gpu if kernel.lane.stream == 9] == [0]
+
+
+@given(any_trace())
+def test_depth_and_mean_against_counting(trace: Trace) -> None:
+    queues = Queues(trace.gpu)
+    for activity in trace.gpu:
+        at = launched_at(activity)
+        inside = [event for event in trace.gpu if event.lane == activity.lane]
+        before = [
+            e for e in inside if (launched_at(e), e.start, e.index) < (at, activity.start, activity.index)
+        ]
+        assert queues.depth(activity) == sum(event.end > at for event in before)
+        area = sum(max(0, min(e.end, 50_000) - max(launched_at(e), 10_000)) for e in inside)
+        assert queues.mean(activity.lane, 10_000, 50_000) == pytest.approx(area / 40_000)
+
+
+def test_a_summary_says_all_of_a_step() -> None:
+    [step] = step_summaries(ahead().step(1, 0, 15).trace())
+    assert (step.number, step.name, step.span, step.gpu_busy) == (1, "ProfilerStep#1", 67_000, 60_000)
+    assert (step.launches, step.launch_delay, step.deepest) == (3, 23_000, 2)
+    assert step.share == pytest.approx(60 / 67)
+    assert step.mean_queue == pytest.approx((25 + 43 + 60) / 67)
+    assert step.window is not None
+    assert (step.window.start, step.window.end) == (0, 67_000)
+    assert (step.window.busy, step.window.waiting) == (60_000, 5_000)
+    assert len(step.events) == 4
+
+
+def test_a_step_without_launches_has_no_regime() -> None:
+    [step] = step_summaries(Made().step(1, 0, 50).trace())
+    assert (step.launches, step.launch_delay, step.deepest, step.mean_queue, step.window) == (0, *[None] * 4)
+    assert regime(step) is None
+    assert regime(step_summaries(Made().step(1, 0, 50).activity(10, 20).trace())[0]) is None
+
+
+def kind(made: Made) -> str:
+    [step] = step_summaries(made.step(1, 0, 1000).trace())
+    found = regime(step)
+    assert found is not None
+    return found.kind
+
+
+def test_regimes() -> None:
+    waits = Made().launch((0, 5), (8, 10)).launch((30, 35), (38, 40)).launch((60, 65), (68, 70))
+    assert kind(waits) == "overhead-bound"
+    assert kind(ahead()) == "gpu-bound"
+    half = Made().launch((0, 5), (8, 40)).launch((50, 55), (58, 80))
+    assert kind(half) == "mixed"
+
+
+def test_a_long_sync_or_a_long_way_to_the_first_launch_changes_nothing() -> None:
+    def made(sync: int) -> Made:
+        first = Made().launch((500, 502), (505, 525)).launch((503, 505), (526, 546))
+        return first.call("cudaDeviceSynchronize", 506, 506 + sync)
+
+    assert kind(made(41)) == kind(made(400)) == "gpu-bound"
+
+
+def test_a_gpu_that_is_never_behind_is_not_all_that_is_waited_for() -> None:
+    """Each kernel is long, but the CPU waits for it before it launches the next."""
+    made = Made()
+    for at in (0, 100, 200):
+        made.launch((at, at + 3), (at + 5, at + 95)).call("cudaStreamSynchronize", at + 4, at + 97)
+    [step] = step_summaries(made.step(1, 0, 300).trace())
+    found = regime(step)
+    assert found is not None
+    assert (found.kind, found.deepest, found.window) == ("mixed", 0, 295_000)
+    assert found.busy == pytest.approx(270 / 295) and found.waiting == pytest.approx(25 / 295)
+
+
+def test_short_kernels_one_after_the_other_do_not_wait_for_the_cpu() -> None:
+    """A graph of kernels so short that the GPU is idle for most of it: nobody is late."""
+    kernels = [(10 + 3 * n, 11 + 3 * n) for n in range(30)]
+    assert kind(Made().launch((0, 5), *kernels, name="cudaGraphLaunch")) == "mixed"
+
+
+REAL = {
+    "linear_1024_32_64_eager": ("overhead-bound", 0, 0.20),
+    "linear_1024_32_64_compiled": ("overhead-bound", 0, 0.17),
+    "relu_mlp_1024_eager": ("overhead-bound", 0, 0.18),
+    "relu_mlp_1024_compiled": ("overhead-bound", 0, 0.16),
+    "linear_4096_4096_4096_eager": ("gpu-bound", 1, 0.88),
+    "matmul_add_4096_eager": ("gpu-bound", 4, 0.98),
+    "geglu_eager": ("gpu-bound", 4, 0.96),
+    "geglu_compiled": ("gpu-bound", 2, 0.90),
+    "geglu_cudagraph": ("gpu-bound", 7, 0.96),
+    "geglu_liger": ("mixed", 2, 0.75),
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_regimes_of_real_steps(sample: Read, name: str) -> None:
+    found = regime(typical(step_summaries(sample(name))))
+    assert found is not None
+    assert (found.kind, found.deepest, round(found.busy, 2)) == REAL[name]
+
+
+def test_every_step_of_the_small_linear_waits_for_the_cpu(sample: Read) -> None:
+    for step in step_summaries(sample("linear_1024_32_64_eager")):
+        found = regime(step)
+        assert found is not None and found.kind == "overhead-bound"
+        assert step.idle_cpu > step.idle_launch > step.gpu_busy and step.idle_queued == 0
+
+
+def test_the_typical_step_is_one_that_happened(sample: Read) -> None:
+    steps = step_summaries(sample("geglu_eager"))
+    assert typical(steps).span == sorted(step.span for step in steps)[1]
+    assert typical(steps[:2]).span == min(step.span for step in steps[:2])
+
+
+def test_a_trace_without_steps_is_one(small: Read) -> None:
+    summary = whole_summary(small("14"))
+    assert (summary.name, summary.gpu_busy, summary.launches) == ("(whole trace)", 15_000, 2)
+    assert summary.idle + summary.gpu_busy == summary.span
+    assert whole_summary(small("31")).window is None
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'regime(linear) == "overhead-bound" and regime(eager) == "gpu-bound"',
+        'regime(linear.step(3)) == regime(linear.steps) == "overhead-bound"',
+        "queue_depth(linear) == 0 and queue_depth(eager) >= 2",
+        "queue_depth(eager.step(3)) == max(queue_depth(eager.step(3)))",
+        'idle(linear, "cpu") + idle(linear, "launch") + idle(linear, "end") <= idle(linear)',
+        'idle(linear, "cpu") > idle(linear, "launch") > busy(linear)',
+        'idle(linear, "sync") == 0 and idle(eager.steps, "queued") > us(1)',
+        'share(idle(linear, "cpu"), span(linear)) > percent(50)',
+    ],
+)
+def test_words(sample: Read, expression: str) -> None:
+    names = {"linear": sample("linear_1024_32_64_eager"), "eager": sample("geglu_eager")}
+    assert evaluate(expression, names) is True
+
+
+def test_a_depth_knows_its_steps_and_events(sample: Read) -> None:
+    value = evaluate("queue_depth(eager)", {"eager": sample("geglu_eager")})
+    assert isinstance(value, Quantity)
+    assert (value.unit, len(value.per_step), str(value)) == ("count", 3, "3")
+    assert value.events
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ('idle(x, "cpus")', "idle knows no cause 'cpus'; did you mean 'cpu'"),
+        ("idle(x, 3)", "idle knows no cause 3"),
+        ('idle(x.kernels, "cpu")', "idle with a cause needs a trace or a step"),
+        ("regime(x.kernels)", "regime needs a trace or a step"),
+        ("queue_depth(3)", "queue_depth needs a trace or a step"),
+        ("regime(cpu)", "regime: cpu launched nothing on the GPU"),
+        ("queue_depth(cpu)", "queue_depth: cpu launched nothing on the GPU"),
+        ("regime(flat.steps)", "flat has no steps"),
+    ],
+)
+def test_what_has_no_value(sample: Read, small: Read, expression: str, message: str) -> None:
+    names = {
+        "x": sample("geglu_eager"),
+        "cpu": Made().step(1, 0, 50).trace(),
+        "flat": small("14"),
+    }
+    with pytest.raises(ExpressionError, match=message):
+        evaluate(expression, names)
+
+
+def test_the_view_shows_what_was_waited_for() -> None:
+    trace = Made().step(1, 0, 100).step(2, 100, 150).launch((40, 46), (50, 60)).trace()
+    view = VIEWS["waiting"]
+    first, second = cell_texts([COLUMNS[name] for name in view.columns], view.rows(trace, None))
+    assert first[1:] == [
+        *(f"{time}.0 µs" for time in (100, 10, 90, 40, 10, 0, 0, 40)),
+        "1",
+        "0",
+    ]
+    assert second[-2:] == ["0", "–"]
+    assert [row.number for row in view.rows(trace, trace.steps[1])] == [2]  # type: ignore[union-attr]
