@@ -160,8 +160,6 @@ def test_views_have_a_bar_each(tmp_path):
 @pytest.mark.parametrize(
     ("script", "written"),
     [
-        ("02_linear", r"linear_(eager|compiled|\d+_eager|\d+_compiled)\.json\.gz"),
-        ("02_strides_and_views", r"strides_(views|copies|copies_compiled|linear)\.json\.gz"),
         ("03_kernels_mlp", r"geglu_(triton|pointwise)\.json\.gz|pointwise_geglu\.(csv|png)"),
     ],
 )
@@ -170,6 +168,7 @@ def test_lesson(tmp_path, script, written):
     assert done.returncode == 0, done.stderr
     files = sorted(path.name for path in (tmp_path / "traces").iterdir())
     assert len(files) == 4
+    # The lessons of the others are run from the notebooks of the built site.
     assert all(re.fullmatch(written, name) for name in files), files
     if script == "03_kernels_mlp":
         assert "Liger's kernel needs a GPU" in done.stdout

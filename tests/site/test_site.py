@@ -268,7 +268,7 @@ def asked_for(path: Path, directive: str) -> int:
 def without_quotes(path: Path) -> str:
     """A page without the blocks that show how something is written."""
     text = path.read_text(encoding="utf-8")
-    return re.sub(r"^(````+)\w*\n.*?^\1", "", text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"^(````+)\w+\n.*?^\1", "", text, flags=re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", ["index", *(f"read/{name}" for name in CHAPTERS), "reference/directives"])
