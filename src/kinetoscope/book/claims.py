@@ -42,7 +42,7 @@ class _Judged(SphinxDirective):
         expression = self.options.get(option)
         if not expression:
             return None
-        value = compute(self.env, expression, self.get_location())
+        value = compute(self.env, expression, self.get_location)
         if value is None or isinstance(value, bool):
             return value
         self.refuse("claim", f"{expression} is {show(value)}, which is neither true nor false; compare it")
@@ -50,7 +50,7 @@ class _Judged(SphinxDirective):
 
     def shown_value(self, option: str) -> str:
         expression = self.options.get(option)
-        value = compute(self.env, expression, self.get_location()) if expression else None
+        value = compute(self.env, expression, self.get_location) if expression else None
         return "" if value is None else show(value)
 
     def refuse(self, subtype: str, message: str) -> None:
@@ -189,7 +189,7 @@ class When(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[Node]:
-        value = compute(self.env, self.arguments[0], self.get_location())
+        value = compute(self.env, self.arguments[0], self.get_location)
         if isinstance(value, bool):
             return self.parse_content_to_nodes(allow_section_headings=True) if value else []
         if value is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
 
 
-def compute(env: BuildEnvironment, expression: str, location: str) -> Value | None:
+def compute(env: BuildEnvironment, expression: str, location: Callable[[], str]) -> Value | None:
     """The value of ``expression`` on the machine shown, or ``None`` where it has none there.
 
     On the machine the book is held to that is a warning at ``location``; on a rebuilder's own it is not:
@@ -31,7 +31,7 @@ def compute(env: BuildEnvironment, expression: str, location: str) -> Value | No
             return None
         except (ExpressionError, UnknownName) as error:
             if book.is_strict:
-                warn("expression", f"{expression}: {error}", location)
+                warn("expression", f"{expression}: {error}", location())
                 note_fault(env)
             return None
 

@@ -64,7 +64,7 @@ class Guess(SphinxDirective):
     def _right(self, choices: list[str]) -> str | None:
         if "right" not in self.options:
             return None
-        value = compute(self.env, self.options["right"], self.get_location())
+        value = compute(self.env, self.options["right"], self.get_location)
         if value is None:
             return None
         answer = show(value)

@@ -12,11 +12,8 @@ from docutils import nodes
 from docutils.nodes import Node, system_message
 from sphinx.util.docutils import SphinxRole
 
-from kinetoscope.book.book import UnknownName, book_of
-from kinetoscope.book.messages import warn
-from kinetoscope.book.used import note_fault, note_machine, note_use
-from kinetoscope.measure import ExpressionError, TableError, evaluate, show
-from kinetoscope.trace import TraceError
+from kinetoscope.book.compute import compute
+from kinetoscope.measure import show
 
 
 class measured(nodes.inline):
@@ -27,23 +24,10 @@ class Measured(SphinxRole):
     """The role.  A value that cannot be computed is a warning and is marked on the page, never a blank."""
 
     def run(self) -> tuple[list[Node], list[system_message]]:
-        book = book_of(self.env)
-        names = book.vocabulary()
-        try:
-            text = show(evaluate(self.text, names))
-        except (TraceError, TableError):
-            return [self._not_measured()], []  # said of the file when the book was opened
-        except (ExpressionError, UnknownName) as error:
-            if book.is_strict:
-                warn("expression", f"{self.text}: {error}", self._location())
-                note_fault(self.env)
-            return [self._not_measured()], []
-        finally:
-            for name in names.used:
-                note_use(self.env, book, name)
-            if names.asked_machine:
-                note_machine(self.env, book)
-        node = measured(self.text, text, classes=["ks-measured"])
+        value = compute(self.env, self.text, self._location)
+        if value is None:
+            return [nodes.inline(self.text, "not measured here", classes=["ks-unmeasured"])], []
+        node = measured(self.text, show(value), classes=["ks-measured"])
         node["expression"] = self.text
         return [node], []
 
@@ -57,6 +41,3 @@ class Measured(SphinxRole):
             lines = []  # text that was made while building
         number = next((n for n, line in enumerate(lines, 1) if n >= begin and mark in line), begin)
         return f"{source}:{number}"
-
-    def _not_measured(self) -> Node:
-        return nodes.inline(self.text, "not measured here", classes=["ks-unmeasured"])
