@@ -160,6 +160,7 @@ def test_lesson_on_recompiles(tmp_path):
         "full_bias_compiled.json.gz",
         "full_bias_eager.json.gz",
         "recompiles.csv",
+        "stride_guard.csv",
     ]
     rows = table(traces / "recompiles.csv")
     assert list(rows[0]) == ["mode", "call", "rows", "host_ms", "graphs"]
