@@ -110,7 +110,12 @@ def serve(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests; what follows `--` goes to pytest, in place of this session's own options."""
     install_with_torch_for_cpu(session)
-    session.run("python", "-m", "pytest", *(session.posargs or ("-n", "auto", "--dist", "loadscope", "--durations=20")))
+    session.run(
+        "python",
+        "-m",
+        "pytest",
+        *(session.posargs or ("-n", "auto", "--dist", "loadscope", "--durations=20")),
+    )
 
 
 @nox.session
