@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from kinetoscope import load
 from kinetoscope.cli import main
+
+DATA = Path(__file__).parents[1] / "data" / "traces"
 
 GPU, MACHINE = "Test GPU 9000", "test-gpu-9000"
 
@@ -252,3 +256,21 @@ def test_a_claim_can_be_linked_to(judged) -> None:
     assert built.status == 0, built.err
     assert 'href="read.html#one-kernel"' in built.html("plain")
     assert "A Linear is one kernel." in built.text("plain")
+
+
+def test_a_number_keeps_the_events_it_was_computed_from(judged, parse_html) -> None:
+    judged.write(
+        "docs/read.md",
+        CLAIM.format(expect="count(linear_eager.kernels) == 1")
+        + "\nBoth: {measured}`time(linear_eager.kernels) / time(geglu_eager.kernels)`,\n{measured}`machine.gpu`.\n",
+    )
+    built = judged.build("-W")
+    assert built.status == 0, built.err
+    spans = [
+        attrs for tag, attrs in parse_html(built.html("read")).tags if attrs.get("class") == "ks-measured"
+    ]
+    linear, both, machine = (attrs.get("data-events") for attrs in spans)
+    kernels = [kernel.index for kernel in load(DATA / "linear_1024_32_64_eager.json.gz").kernels]
+    assert linear == f"linear_eager:{' '.join(map(str, kernels))}"
+    assert both.startswith(linear + "; geglu_eager:")
+    assert machine is None

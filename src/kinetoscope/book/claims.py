@@ -17,6 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from kinetoscope.book.book import book_of
 from kinetoscope.book.compute import compute
+from kinetoscope.book.measured import measured, measured_node
 from kinetoscope.book.messages import warn
 from kinetoscope.book.used import note_fault
 from kinetoscope.book.verdicts import Outcome, Verdict, add_verdict
@@ -42,22 +43,26 @@ class _Judged(SphinxDirective):
         expression = self.options.get(option)
         if not expression:
             return None
-        value = compute(self.env, expression, self.get_location)
+        found = compute(self.env, expression, self.get_location)
+        value = None if found is None else found.value
         if value is None or isinstance(value, bool):
             return value
         self.refuse("claim", f"{expression} is {show(value)}, which is neither true nor false; compare it")
         return None
 
-    def shown_value(self, option: str) -> str:
-        expression = self.options.get(option)
-        value = compute(self.env, expression, self.get_location) if expression else None
-        return "" if value is None else show(value)
+    def value(self) -> measured | None:
+        """What ``:value:`` gives, as it stands in the box."""
+        expression: str = self.options.get("value", "")
+        found = compute(self.env, expression, self.get_location) if expression else None
+        return None if found is None else measured_node(expression, found)
 
     def refuse(self, subtype: str, message: str) -> None:
         warn(subtype, message, self.get_location())
         note_fault(self.env)
 
-    def judged(self, verdict: Verdict, body: list[Node], head: list[Node]) -> list[Node]:
+    def judged(
+        self, verdict: Verdict, value: measured | None, body: list[Node], head: list[Node]
+    ) -> list[Node]:
         """The box on the page."""
         add_verdict(self.env, verdict, self.get_location())
         # {ref}`id` leads here; a second sentence of that id is warned about once, and not here
@@ -70,8 +75,8 @@ class _Judged(SphinxDirective):
         box = nodes.container(classes=classes, ids=[nodes.make_id(verdict.id)])
         line = nodes.paragraph(classes=["ks-verdict"])
         line += nodes.strong("", f"{_MARKS[outcome]} {SAID[outcome]}")
-        if verdict.value:
-            line += nodes.Text(f": {verdict.value}")
+        if value is not None:
+            line += [nodes.Text(": "), value]
         line += nodes.Text("  ")
         line += nodes.literal(verdict.expression, verdict.expression, classes=["ks-expression"])
         box += [*head, *body[:1], line, *body[1:]]
@@ -98,13 +103,13 @@ class Claim(_Judged):
             return body
         held = self.condition("expect")
         outcome: Outcome = "not measured" if held is None else "holds" if held else "fails"
-        value = self.shown_value("value")
+        value = self.value()
         book = book_of(self.env)
         if outcome == "fails" and book.is_strict:
-            measured = f" (measured: {value})" if value else ""
+            shown = f" (measured: {value.astext()})" if value is not None else ""
             self.refuse(
                 "claim",
-                f"{self.arguments[0]} does not hold on {book.shown}{measured}: {self.options['expect']}; "
+                f"{self.arguments[0]} does not hold on {book.shown}{shown}: {self.options['expect']}; "
                 "correct the sentence, or its condition if that was wrong",
             )
         verdict = Verdict(
@@ -114,12 +119,12 @@ class Claim(_Judged):
             said_by=(),
             published="",
             expression=self.options["expect"],
-            value=value,
+            value="" if value is None else value.astext(),
             verdict=outcome,
             machine=book.shown,
             page=self.env.docname,
         )
-        return self.judged(verdict, body, [])
+        return self.judged(verdict, value, body, [])
 
 
 class Reported(_Judged):
@@ -141,6 +146,7 @@ class Reported(_Judged):
             return body
         said_by = tuple(self.options["by"].replace(",", " ").split())
         held, in_part = self.condition("holds"), self.condition("in-part")
+        value = self.value()
         outcome: Outcome = (
             "holds" if held else "in part" if in_part else "not measured" if held is None else "fails"
         )
@@ -151,12 +157,12 @@ class Reported(_Judged):
             said_by=said_by,
             published=self.options.get("published", ""),
             expression=self.options["in-part"] if outcome == "in part" else self.options["holds"],
-            value=self.shown_value("value"),
+            value="" if value is None else value.astext(),
             verdict=outcome,
             machine=book_of(self.env).shown,
             page=self.env.docname,
         )
-        return self.judged(verdict, body, [self._who(verdict)])
+        return self.judged(verdict, value, body, [self._who(verdict)])
 
     def _who(self, verdict: Verdict) -> Node:
         line = nodes.paragraph(classes=["ks-said-by"])
@@ -189,7 +195,8 @@ class When(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[Node]:
-        value = compute(self.env, self.arguments[0], self.get_location)
+        found = compute(self.env, self.arguments[0], self.get_location)
+        value = None if found is None else found.value
         if isinstance(value, bool):
             return self.parse_content_to_nodes(allow_section_headings=True) if value else []
         if value is not None:

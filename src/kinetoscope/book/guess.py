@@ -64,10 +64,10 @@ class Guess(SphinxDirective):
     def _right(self, choices: list[str]) -> str | None:
         if "right" not in self.options:
             return None
-        value = compute(self.env, self.options["right"], self.get_location)
-        if value is None:
+        found = compute(self.env, self.options["right"], self.get_location)
+        if found is None:
             return None
-        answer = show(value)
+        answer = show(found.value)
         if answer not in choices and book_of(self.env).is_strict:
             warn(
                 "claim",

@@ -12,24 +12,29 @@ from docutils import nodes
 from docutils.nodes import Node, system_message
 from sphinx.util.docutils import SphinxRole
 
-from kinetoscope.book.compute import compute
+from kinetoscope.book.compute import Computed, compute
 from kinetoscope.measure import show
 
 
 class measured(nodes.inline):
-    """An inline number that was computed: its expression is in ``expression``."""
+    """An inline number that was computed; ``expression`` and ``events`` say from what."""
+
+
+def measured_node(expression: str, found: Computed) -> measured:
+    """A computed value as it stands on a page, with what it was computed from."""
+    node = measured(expression, show(found.value), classes=["ks-measured"])
+    node["expression"], node["events"] = expression, found.events
+    return node
 
 
 class Measured(SphinxRole):
     """The role.  A value that cannot be computed is a warning and is marked on the page, never a blank."""
 
     def run(self) -> tuple[list[Node], list[system_message]]:
-        value = compute(self.env, self.text, self._location)
-        if value is None:
+        found = compute(self.env, self.text, self._location)
+        if found is None:
             return [nodes.inline(self.text, "not measured here", classes=["ks-unmeasured"])], []
-        node = measured(self.text, show(value), classes=["ks-measured"])
-        node["expression"] = self.text
-        return [node], []
+        return [measured_node(self.text, found)], []
 
     def _location(self) -> str:
         """File and line of the role itself: docutils only tells where the paragraph begins."""

@@ -58,7 +58,8 @@ def visit_table_html(translator: Any, node: recorded_table) -> None:
 def visit_measured_html(translator: Any, node: measured) -> None:
     """A number that tells, when pointed at, what it was computed from."""
     title = escape(node["expression"], quote=True)
-    translator.body.append(f'<span class="ks-measured" title="{title}">')
+    events = f' data-events="{escape(node["events"], quote=True)}"' if node["events"] else ""
+    translator.body.append(f'<span class="ks-measured" title="{title}"{events}>')
 
 
 def depart_measured_html(translator: Any, node: measured) -> None:
