@@ -262,7 +262,8 @@ def test_a_number_keeps_the_events_it_was_computed_from(judged, parse_html) -> N
     judged.write(
         "docs/read.md",
         CLAIM.format(expect="count(linear_eager.kernels) == 1")
-        + "\nBoth: {measured}`time(linear_eager.kernels) / time(geglu_eager.kernels)`,\n{measured}`machine.gpu`.\n",
+        + "\nBoth: {measured}`time(linear_eager.kernels) / time(geglu_eager.kernels)`,\n"
+        + "{measured}`machine.gpu`.\n",
     )
     built = judged.build("-W")
     assert built.status == 0, built.err
