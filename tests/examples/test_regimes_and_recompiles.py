@@ -60,12 +60,7 @@ def test_one_run_of_regimes(tmp_path, flags, trace):
     [
         # one for the first size, one for all other sizes, one for a single row
         ("--batches 2 2 4 6 2 1", "recompiles_2_2_4_6_2_1_8_16_cpu_default", [1, 1, 2, 2, 2, 3]),
-        pytest.param(
-            "--batches 2 4 6 1 --mode dynamic",
-            "recompiles_2_4_6_1_8_16_cpu_dynamic",
-            [1, 1, 1, 2],
-            marks=pytest.mark.slow,
-        ),
+        # (the other mode is in the lesson)
         pytest.param(
             "--batches 2 4 6 1 --mode mark_dynamic --dtype fp32",
             "recompiles_2_4_6_1_8_16_fp32_cpu_mark_dynamic",
@@ -93,11 +88,9 @@ def test_one_run_of_recompiles(tmp_path, flags, trace, graphs):
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("script", ["05_regimes", pytest.param("05_recompiles", marks=pytest.mark.slow)])
-def test_steps_and_out(tmp_path, script):
+def test_steps_and_out(tmp_path):
     small = "--dim 8 --hidden 16 --steps 7 --out else/where".split()
-    more = ["--rows", "2"] if script == "05_regimes" else ["--batches", "2"]
-    done = run(tmp_path, script, *small, *more)
+    done = run(tmp_path, "05_regimes", *small, "--rows", "2")
     assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "else" / "where").iterdir()
     assert named(path, "mlp_fwd") == 5
