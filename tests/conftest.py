@@ -87,7 +87,9 @@ class Page(HTMLParser):
 
     def measured(self) -> list[tuple[str, str]]:
         """Each expression and what it came to, in the order of the page."""
-        return re.findall(r'<span class="ks-measured" title="([^"]*)">([^<]*)</span>', self.html)
+        return re.findall(
+            r'<span class="ks-measured" title="([^"]*)"(?: data-events="[^"]*")?>([^<]*)</span>', self.html
+        )
 
 
 @dataclass(frozen=True)

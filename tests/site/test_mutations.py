@@ -346,7 +346,9 @@ ELEMENTS = {
 
 def measured(page: str) -> dict[str, str]:
     """What each expression on a page came to."""
-    found = re.findall(r'<span class="ks-measured" title="([^"]*)">([^<]*)</span>', page)
+    found = re.findall(
+        r'<span class="ks-measured" title="([^"]*)"(?: data-events="[^"]*")?>([^<]*)</span>', page
+    )
     return {html.unescape(expression): value for expression, value in found}
 
 

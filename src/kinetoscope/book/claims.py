@@ -54,7 +54,7 @@ class _Judged(SphinxDirective):
         """What ``:value:`` gives, as it stands in the box."""
         expression: str = self.options.get("value", "")
         found = compute(self.env, expression, self.get_location) if expression else None
-        return None if found is None else measured_node(expression, found)
+        return None if found is None else measured_node(expression, found, "ks-value")
 
     def refuse(self, subtype: str, message: str) -> None:
         warn(subtype, message, self.get_location())

@@ -20,9 +20,9 @@ class measured(nodes.inline):
     """An inline number that was computed; ``expression`` and ``events`` say from what."""
 
 
-def measured_node(expression: str, found: Computed) -> measured:
+def measured_node(expression: str, found: Computed, *classes: str) -> measured:
     """A computed value as it stands on a page, with what it was computed from."""
-    node = measured(expression, show(found.value), classes=["ks-measured"])
+    node = measured(expression, show(found.value), classes=["ks-measured", *classes])
     node["expression"], node["events"] = expression, found.events
     return node
 

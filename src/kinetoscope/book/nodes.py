@@ -59,7 +59,7 @@ def visit_measured_html(translator: Any, node: measured) -> None:
     """A number that tells, when pointed at, what it was computed from."""
     title = escape(node["expression"], quote=True)
     events = f' data-events="{escape(node["events"], quote=True)}"' if node["events"] else ""
-    translator.body.append(f'<span class="ks-measured" title="{title}"{events}>')
+    translator.body.append(f'<span class="{" ".join(node["classes"])}" title="{title}"{events}>')
 
 
 def depart_measured_html(translator: Any, node: measured) -> None:
