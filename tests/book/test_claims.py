@@ -277,3 +277,17 @@ def test_a_number_keeps_the_events_it_was_computed_from(judged, parse_html) -> N
     assert linear == f"linear_eager:{' '.join(map(str, kernels))}"
     assert both.startswith(linear + "; geglu_eager:")
     assert machine is None
+
+
+def test_the_evidence_is_one_click_away(judged, parse_html) -> None:
+    expect = "count(linear_eager.kernels) < count(geglu_eager.kernels)"
+    judged.write("docs/read.md", CLAIM.format(expect=expect))
+    built = judged.build("-W")
+    assert built.status == 0, built.err
+    box = built.html("read").partition("ks-verdict")[2]
+    links = [
+        attrs["href"]
+        for tag, attrs in parse_html(box).tags
+        if tag == "a" and "gallery" in (attrs.get("href") or "")
+    ]
+    assert links[:2] == ["gallery/one.html", "gallery/two.html"]

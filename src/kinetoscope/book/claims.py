@@ -13,6 +13,7 @@ from typing import ClassVar
 from docutils import nodes
 from docutils.nodes import Node
 from docutils.parsers.rst import directives
+from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
 from kinetoscope.book.book import book_of
@@ -37,6 +38,8 @@ class _Judged(SphinxDirective):
 
     has_content = True
     required_arguments = 1
+    asked: tuple[str, ...] = ()
+    """the NAMEs that its conditions were computed from"""
 
     def condition(self, option: str) -> bool | None:
         """The truth of an option's expression: ``None`` where it is missing or cannot be computed."""
@@ -45,6 +48,7 @@ class _Judged(SphinxDirective):
             return None
         found = compute(self.env, expression, self.get_location)
         value = None if found is None else found.value
+        self.asked += () if found is None else found.names
         if value is None or isinstance(value, bool):
             return value
         self.refuse("claim", f"{expression} is {show(value)}, which is neither true nor false; compare it")
@@ -79,9 +83,26 @@ class _Judged(SphinxDirective):
             line += [nodes.Text(": "), value]
         line += nodes.Text("  ")
         line += nodes.literal(verdict.expression, verdict.expression, classes=["ks-expression"])
+        line += self._evidence()
         box += [*head, *body[:1], line, *body[1:]]
         self.set_source_info(box)
         return [box]
+
+    def _evidence(self) -> list[Node]:
+        """Links to the pages on which the traces and tables of the conditions are shown."""
+        book = book_of(self.env)
+        owners = [book.machine().owner(name) for name in dict.fromkeys(self.asked)]
+        stems = dict.fromkeys(owner.stem for owner in owners if owner is not None)
+        pages = {script.stem: docname for docname, script in book.scripts.items()}
+        found: list[Node] = []
+        for stem in (stem for stem in stems if stem in pages):
+            link = pending_xref(
+                "", refdomain="std", reftype="doc", reftarget=f"/{pages[stem]}", refexplicit=True
+            )
+            link["refdoc"], link["refwarn"] = self.env.docname, True
+            link += nodes.inline("", stem)
+            found += [nodes.Text(" → " if not found else ", "), link]
+        return found
 
     def sentence(self, body: list[Node]) -> str:
         first = next((node for node in body if isinstance(node, nodes.paragraph)), None)

@@ -25,6 +25,8 @@ class Computed:
     value: Value
     events: str
     """``NAME:3 17 31``, one such for each trace: the places of the events among those of the file"""
+    names: tuple[str, ...]
+    """the NAMEs that were asked for"""
 
 
 def compute(env: BuildEnvironment, expression: str, location: Callable[[], str]) -> Computed | None:
@@ -37,7 +39,8 @@ def compute(env: BuildEnvironment, expression: str, location: Callable[[], str])
     with noting_uses(env) as names:
         try:
             value = evaluate(expression, names)
-            return Computed(value, _events(names, value))
+            asked = tuple(dict.fromkeys(names.used))
+            return Computed(value, _events(names, value), asked)
         except (TraceError, TableError):
             return None
         except (ExpressionError, UnknownName) as error:
