@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
+
+# one pixel
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 def never_executed(site) -> None:
@@ -34,6 +41,20 @@ def test_text(site) -> None:
     assert "| name " in text  # a column is as wide as what is in it
     page = (built.outdir / "gallery/one.txt").read_text()
     assert "size 64" in page
+
+
+@pytest.mark.parametrize("builder", ["text", "man", "texinfo", "latex", "html"])
+def test_a_figure_that_an_example_drew(site, builder: str) -> None:
+    """Sphinx-Gallery's own node for it is known to two of these."""
+    (site.docs / "drawn.png").write_bytes(PNG)
+    figure = ".. image-sg:: /drawn.png\n   :alt: what was drawn\n   :srcset: /drawn.png\n"
+    site.write("docs/plain.md", f"# Plain\n\n```{{eval-rst}}\n{figure}```\n")
+    built = site.build("-W", builder=builder)
+    assert built.status == 0, built.err
+    if builder == "text":
+        assert "what was drawn" in (built.outdir / "plain.txt").read_text()
+    if builder == "html":
+        assert 'alt="what was drawn"' in built.html("plain")
 
 
 def test_latex_gets_the_picture(site) -> None:

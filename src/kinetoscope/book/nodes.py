@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx_gallery.directives import imgsgnode
 
 from kinetoscope.book.book import book_of
 from kinetoscope.book.measured import measured
@@ -85,6 +86,9 @@ class ForPaper(SphinxPostTransform):
             table.replace_self(document_table(table["head"], table["body"]))
         for number in list(self.document.findall(measured)):
             number.replace_self(nodes.inline("", number.astext()))
+        # Sphinx-Gallery's figures are known to HTML and to LaTeX, which is the one that shows PDFs.
+        for figure in list(self.document.findall(imgsgnode)) if book_of(self.env).picture != "pdf" else ():
+            figure.replace_self(nodes.paragraph(text=figure["alt"] or ""))
 
     def _figure(self, node: timeline) -> list[nodes.Node]:
         caption = node.children
