@@ -12,8 +12,8 @@ Regimes: who waits for whom
 ===========================
 
 The GeGLU MLP from one row to many thousands, by two clocks: the host's, which says how long a
-forward pass takes, and the GPU's, which says how long the GPU works on it. Where they disagree, the
-GPU waits for the CPU.
+forward pass takes, and the GPU's, which says how long the GPU works on it. Where the
+host's is far the longer, the GPU waits for the CPU.
 
 Run it with no flags for the whole lesson, or with flags for one run::
 

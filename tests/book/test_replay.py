@@ -327,3 +327,10 @@ def test_names_of_changed_code_lead_nowhere(site) -> None:
     with_links(site)
     site.edit("examples/one.py", "SIZE = 64", "SIZE = 65")
     assert "torch.example" not in site.build().html("gallery/one")
+
+
+def test_a_build_with_nothing_stale_says_so(site) -> None:
+    built = site.with_gpu("Test GPU 9000").build("-W", mode="auto")
+    assert built.status == 0, built.err
+    assert "nothing to record on Test GPU 9000: every example is up to date" in built.out
+    assert "recorded 0 of 0" not in built.out

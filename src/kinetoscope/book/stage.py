@@ -183,6 +183,9 @@ def _record(app: Sphinx, todo: list[Script], now: Provenance, folder: Path, stem
             f"{failure.path.name} {failure.message}",
             at(failure.path, failure.line, Path(app.confdir)),
         )
+    if not todo:
+        LOGGER.info("kinetoscope: nothing to record on %s: every example is up to date", now.machine.gpu)
+        return run
     seconds = sum(example.run_time for example in run.recorded)
     LOGGER.info(
         "kinetoscope: recorded %d of %d examples on %s in %.0f s%s",
