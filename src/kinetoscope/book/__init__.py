@@ -70,7 +70,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", banner.add_banner)
     app.connect("build-finished", published.unpublish)
     app.connect("build-finished", _fail_if_not_recorded)
-    return {"version": __version__, "env_version": 4, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": __version__, "env_version": 5, "parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _add_static(app: Sphinx, config: Config) -> None:
