@@ -125,20 +125,26 @@
     }
   }
 
-  const guesses = [...document.querySelectorAll(".ks-guess")].map((box) => new Guess(box));
+  /** @type {Map<Element, Guess>} */
+  const guesses = new Map();
 
-  // Another recording is chosen: its answer may be another.
-  document.addEventListener("change", (event) => {
-    if (event.target instanceof Element && event.target.closest(".ks-switch")) {
-      requestAnimationFrame(() => guesses.forEach((guess) => guess.show()));
+  /** What is on the page, and what another recording has brought onto it. */
+  function ask() {
+    for (const box of document.querySelectorAll(".ks-guess")) {
+      const known = guesses.get(box);
+      if (known) known.show();
+      else guesses.set(box, new Guess(/** @type {HTMLElement} */ (box)));
     }
-  });
+  }
+
+  ask();
+  document.addEventListener("kinetoscope:machine", ask);
 
   // On paper nothing can be opened.
   /** @type {Guess[]} */
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = guesses.filter((guess) => !guess.answer.open);
+    opened = [...guesses.values()].filter((guess) => !guess.answer.open);
     opened.forEach((guess) => (guess.answer.open = true));
   });
   addEventListener("afterprint", () => opened.forEach((guess) => (guess.answer.open = false)));
