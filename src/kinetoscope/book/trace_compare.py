@@ -10,7 +10,8 @@ from docutils.parsers.rst import directives
 
 from kinetoscope.book.nodes import recorded_table, timeline
 from kinetoscope.book.recorded import RecordedDirective
-from kinetoscope.draw import Column, cell_texts, describe, figure_html, html_table, lay_out
+from kinetoscope.book.walkable import show_trace, trace_key
+from kinetoscope.draw import Column, cell_texts, describe, event_places, figure_html, html_table, lay_out
 from kinetoscope.measure.compare import Change, Pair, compare
 from kinetoscope.trace import Kind, Trace
 
@@ -73,23 +74,27 @@ class TraceCompare(RecordedDirective):
             )
             node["alt"], node["view"] = describe(trace, lay_out(trace, width=640, **view)), view
             node["trace"], node["machine"] = name, self.machine_asked
+            node["key"] = trace_key(self.book, name, self.machine_asked)
             self.set_source_info(node)
             figures.append(node)
         return figures
 
     def _table(self, before: Trace, after: Trace) -> Node:
         kinds = (Kind.OP,) if self.options.get("by") == "op" else ()
-        rows = [_row(pair) for pair in compare(before, after, *kinds)]
+        keys = [show_trace(self.env, name, self.machine_asked) for name in self.arguments]
+        rows = [_row(pair, *keys) for pair in compare(before, after, *kinds)]
         caption = f"From {self.arguments[0]} to {self.arguments[1]}, a step each"
         node = recorded_table()
-        node["html"] = html_table(_COLUMNS, rows, caption=caption)
+        node["html"] = html_table(_COLUMNS, rows, caption=caption, trace=" ".join(keys))
         node["head"], node["body"] = [column.heading for column in _COLUMNS], cell_texts(_COLUMNS, rows)
         self.set_source_info(node)
         return node
 
 
-def _row(pair: Pair) -> dict[str, object]:
+def _row(pair: Pair, before: str, after: str) -> dict[str, object]:
+    """``before``, ``after``: keys of the two traces."""
     return {
+        "events": event_places({before: pair.events_before, after: pair.events_after}),
         "name": pair.name,
         "said": _SAID[pair.change],
         "calls_before": pair.calls_before,

@@ -9,13 +9,12 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from kinetoscope.draw.facts import facts
 from kinetoscope.draw.names import clean
 from kinetoscope.draw.times import format_time
-from kinetoscope.trace.events import Kind
 
 if TYPE_CHECKING:
     from kinetoscope.draw.geometry import Arrow, Bar, Label, Layout
-    from kinetoscope.trace.events import Event
 
 
 def svg(layout: Layout, *, ident: str, title: str, description: str) -> str:
@@ -114,6 +113,10 @@ def _arrow(arrow: Arrow) -> str:
     )
 
 
+_TOLD = frozenset({"grid", "block", "registers", "shared memory", "bytes", "stream", "shapes"})
+"""Facts that a tooltip of a few lines has room for"""
+
+
 def tooltip(bar: Bar, origin: int) -> str:
     """Everything known about a bar as lines of plain text; times count from ``origin`` (ns)."""
     event = bar.event
@@ -131,33 +134,12 @@ def tooltip(bar: Bar, origin: int) -> str:
             lines.append(f"launched by {clean(event.launch.name)}, {delay} before it starts")
     else:
         lines.append(f"total {format_time(event.dur)}, self {format_time(event.self_dur)}")
-    return "\n".join([*lines, *_launch_facts(event)])
+    return "\n".join([*lines, *(f"{label} {value}" for label, value in facts(event, {}) if label in _TOLD)])
 
 
 def signed_time(ns: int) -> str:
     """A time that may lie before the window."""
     return f"\N{MINUS SIGN}{format_time(-ns)}" if ns < 0 else format_time(ns)
-
-
-def _launch_facts(event: Event) -> list[str]:
-    """How a kernel was launched, how much a copy moved, what shapes an op was given."""
-    args, facts = event.args, []
-    if event.kind is Kind.KERNEL:
-        for key, label in (("grid", "grid"), ("block", "block")):
-            value = args.get(key)
-            if isinstance(value, list | tuple):
-                facts.append(f"{label} {' × '.join(str(part) for part in value)}")
-        if "registers per thread" in args:
-            facts.append(f"{args['registers per thread']} registers a thread")
-        if "shared memory" in args:
-            facts.append(f"{args['shared memory']} B shared memory a block")
-    elif "bytes" in args:
-        facts.append(f"{args['bytes']} B")
-    if event.lane.stream is not None:
-        facts.append(f"stream {event.lane.stream}")
-    if event.kind is Kind.OP and isinstance(dims := args.get("Input Dims"), list) and any(dims):
-        facts.append("shapes " + ", ".join(str(shape) for shape in dims if shape))
-    return [clean(fact) for fact in facts]
 
 
 def _n(value: float) -> str:
