@@ -40,7 +40,7 @@
       const x = layout.x[k];
       const w = layout.w[k];
       const room = w - 2 * style.pad;
-      const name = room > 8 ? lettering.fit(id, room) : "";
+      const name = room > 2 ? lettering.fit(id, room) : "";
       const inside = name !== "" && (lettering.whole(id, name) || name.length > TELLING);
       if (!inside && (gpu || layout.arrows < MANY_LABELS) && !layout.overlaid) {
         const after = this._beside(id, x + w + style.pad, this._untilStem(k, free, gpu) - style.pad, gpu);
@@ -143,10 +143,9 @@
     /** As wide pictures have it, or without the device's name where there is no room. @param {number} lane */
     laneLabel(lane) {
       const { layout, model } = this;
-      let label = ks.text.clean(model.lanes[lane].label);
-      const parts = label.split(" · ");
-      if (layout.width < 480 && parts.length === 3) label = `${parts[0]} · ${parts[2]}`;
-      return ks.text.truncate(label, layout.width - 2 * layout.style.side, layout.style.font);
+      const { label, brief } = model.lanes[lane];
+      const { width, style } = layout;
+      return ks.text.truncate(width < 480 ? brief : label, width - 2 * style.side, style.font);
     }
   }
 

@@ -25,6 +25,9 @@
       /** positions to light, the rest steps aside; null lights all */
       this.lit = /** @type {number[] | null} */ (null);
       this._lit = new Uint8Array(this.model.count);
+      this._headCount = 0;
+      this._headX = new Float64Array(512);
+      this._headY = new Float64Array(512);
       /** found by the search: outlined */
       this.hits = /** @type {ArrayLike<number>} */ ([]);
       /** the page's own :highlight: */
@@ -285,6 +288,7 @@
         }
         if (lit && !n) this._litArrows(turn);
         c.stroke();
+        this._heads();
       }
       c.globalAlpha = 1;
     }
@@ -316,12 +320,23 @@
       c.lineTo(x1, turn);
       c.bezierCurveTo(x1, turn + reach, x2, level - reach, x2, level);
       c.lineTo(x2, y2 - 4);
-      // The head, stroked shut: small enough to be full.
-      c.moveTo(x2 - 2.5, y2 - 5);
-      c.lineTo(x2 + 2.5, y2 - 5);
-      c.lineTo(x2, y2 - 0.5);
-      c.lineTo(x2 - 2.5, y2 - 5);
-      c.lineTo(x2, y2 - 2);
+      if (this._headCount < this._headX.length) {
+        this._headX[this._headCount] = x2;
+        this._headY[this._headCount++] = y2;
+      }
+    }
+
+    /** The heads of the arrows since the last call, filled. */
+    _heads() {
+      const { context: c } = this;
+      c.beginPath();
+      for (let k = 0; k < this._headCount; k++) {
+        c.moveTo(this._headX[k] - 3, this._headY[k] - 5);
+        c.lineTo(this._headX[k] + 3, this._headY[k] - 5);
+        c.lineTo(this._headX[k], this._headY[k]);
+      }
+      c.fill();
+      this._headCount = 0;
     }
 
     _tape(bottom) {

@@ -65,7 +65,7 @@
       this._tops = [];
     }
 
-    /** @param {string} key "MACHINE/NAME" @returns {Model | null} the one model of a trace on the page */
+    /** @param {string} key "MACHINE/NAME", its data loaded @returns {Model | null} the one model of a trace on the page */
     static of(key) {
       if (!models.has(key) && ks.stored.has(key)) models.set(key, new Model(ks.stored.get(key)));
       return models.get(key) ?? null;
@@ -87,12 +87,8 @@
 
     /** Which step each event belongs to: by its start, a GPU activity by the call that launched it. */
     _placeSteps() {
-      this.steps = this.data.steps.map(step => ({ ...step, cpuEnd: step.end }));
-      const named = new Map(this.steps.map(step => [`ProfilerStep#${step.number}`, step]));
-      for (let i = 0; i < this.count; i++) {
-        const step = named.get(this.names[this.name[i]]);
-        if (step && this.start[i] === step.start && !this.lanes[this.lane[i]].gpu) step.cpuEnd = this.end[i];
-      }
+      /** `end` is with what the GPU still had to do, `cpuEnd` without */
+      this.steps = this.data.steps;
       /** @type {Int16Array} position in steps, -1: outside of all */
       this.stepOf = new Int16Array(this.count).fill(-1);
       const byCpu = i => {
@@ -104,8 +100,7 @@
       for (let i = 0; i < this.count; i++) if (!this.lanes[this.lane[i]].gpu) this.stepOf[i] = byCpu(i);
       for (let i = 0; i < this.count; i++) {
         if (this.lanes[this.lane[i]].gpu && this.launch[i] >= 0) {
-          const k = (this.stepOf[i] = this.stepOf[this.launch[i]]);
-          if (k >= 0) this.steps[k].end = Math.max(this.steps[k].end, this.end[i]);
+          this.stepOf[i] = this.stepOf[this.launch[i]];
         }
       }
     }
