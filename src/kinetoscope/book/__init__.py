@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinetoscope import __version__
 from kinetoscope.book import banner, gallery, published, stage, used, verdicts, walkable
+from kinetoscope.book.alive import setup_alive
 from kinetoscope.book.book import book_of
 from kinetoscope.book.chain import DispatchChain
 from kinetoscope.book.claims import Claim, Reported, When
@@ -52,6 +53,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("published", Published())
     app.add_source_parser(GalleryParser, override=True)
     app.add_css_file("kinetoscope.css")
+    setup_alive(app)
 
     # Sphinx-Gallery fills its settings in at config-inited 10 and lays out at builder-inited 500.
     app.connect("config-inited", gallery.never_execute, priority=5)
