@@ -172,6 +172,17 @@ def lock(session: nox.Session) -> None:
     compile_lock("test", project, "--extra", "test", "--group", "torch", *without_cuda)
 
 
+@nox.session(default=False)
+def pagespeed(session: nox.Session) -> None:
+    """Measure how long a phone on a slow line waits for a page (needs Node and a Chromium; ten minutes).
+
+    What follows `--` goes to benchmarks/pagespeed.py: `nox -s pagespeed -- --runs 1 read/linear`.
+    """
+    install(session, "docs")
+    sphinx(session, "-D", "kinetoscope_mode=replay", out="pagespeed")
+    session.run("python", "benchmarks/pagespeed.py", str(BUILD / "pagespeed"), *session.posargs)
+
+
 # --- how ----------------------------------------------------------------------------------------------------
 
 
