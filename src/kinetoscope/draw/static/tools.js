@@ -48,7 +48,7 @@
     }
     const help = button("?", "Help", () => figure.toggleHelp(), "Keys and gestures (?)");
     const helpId = `${figure.id}-keys`;
-    const list = make("dl", { class: "ks-keys" });
+    const list = make("dl", { class: "ks-keys simple" });
     for (const [keys, what] of ks.keyHelp) list.append(make("div", {}, make("dt", {}, keys), make("dd", {}, what)));
     const sheet = make("section", { class: "ks-help", "aria-label": "Keys and gestures", hidden: "" },
       make("p", {}, "Drag to move, double click to zoom in. Ctrl or ⌘ and the wheel zoom; after a click on the timeline, the wheel alone. ",
