@@ -76,7 +76,7 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
             if not path.is_file() or path.read_bytes() != content:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
-    for path in sorted(folder.rglob("*"), reverse=True):
+    for path in [*sorted(folder.rglob("*"), reverse=True), folder]:
         if path.is_file() and path not in wanted:
             path.unlink()
         elif path.is_dir() and not any(path.iterdir()):

@@ -17,10 +17,11 @@ from kinetoscope.draw.rows import lane_rows
 from kinetoscope.draw.text import text_width, truncate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from kinetoscope.draw.rows import LaneRows
     from kinetoscope.draw.window import Steps, Window
+    from kinetoscope.measure.compare import Change
     from kinetoscope.trace.events import Event, Trace
 
 
@@ -33,6 +34,7 @@ def lay_out(
     highlight: Sequence[str] = (),
     python: bool = False,
     at_least: int = 0,
+    changes: Mapping[int, Change] | None = None,
     style: Style | None = None,
 ) -> Layout:
     """Lay ``trace`` out ``width`` px wide.
@@ -41,7 +43,8 @@ def lay_out(
     ``zoom`` the pattern of an op (the first that matches within the steps) whose span, with what it
     launched, becomes the window; ``highlight`` patterns of names to mark; ``python`` adds Python
     frames; ``at_least`` ns are shown even if the step is shorter, so that two traces can be drawn on
-    one scale.  Patterns know ``*`` and ``?``.
+    one scale; ``changes`` is what became of events in the other of them, by an event's index.  Patterns
+    know ``*`` and ``?``.
 
     Raises :class:`~kinetoscope.draw.window.LayoutError` for a step or a ``zoom`` that is not there.
     """
@@ -56,7 +59,7 @@ def lay_out(
         picture.note = "Nothing was recorded."
         picture.height = 4 * style.font
         return picture
-    _mark(picture, highlight)
+    _mark(picture, highlight, changes or {})
     _draw_arrows(picture)
     write_labels(picture)
     _draw_bands(picture, trace)
@@ -140,10 +143,11 @@ def _belonging(window: Window) -> Callable[[Event], bool]:
     return belongs
 
 
-def _mark(picture: Layout, patterns: Sequence[str]) -> None:
+def _mark(picture: Layout, patterns: Sequence[str], changes: Mapping[int, Change]) -> None:
     for bar in picture.bars:
         events = [bar.event, *bar.merged]
         bar.highlighted = any(matches(event.name, pattern) for event in events for pattern in patterns)
+        bar.changes = tuple(dict.fromkeys(changes[e.index] for e in events if e.index in changes))
 
 
 def _draw_arrows(picture: Layout) -> None:

@@ -6,9 +6,11 @@ and ids come from the caller, so that the same trace always gives the same bytes
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
+from kinetoscope.draw.changes import SAID
 from kinetoscope.draw.facts import facts
 from kinetoscope.draw.names import clean
 from kinetoscope.draw.times import format_time
@@ -79,6 +81,7 @@ def _bar(bar: Bar, layout: Layout) -> str:
     classes += " ks-on-gpu" if layout.lanes[bar.lane].id.on_gpu else ""
     classes += " ks-faded" if bar.faded else ""
     classes += " ks-marked" if bar.highlighted else ""
+    classes += "".join(f" ks-is-{change}" for change in bar.changes)
     base = _n(bar.y + bar.h / 2 + layout.style.font * 0.36)
     text = _label(bar.label, base) if bar.label else ""
     more = f' data-more="{" ".join(str(event.index) for event in bar.merged)}"' if bar.merged else ""
@@ -120,6 +123,9 @@ _TOLD = frozenset({"grid", "block", "registers", "shared memory", "bytes", "stre
 def tooltip(bar: Bar, origin: int) -> str:
     """Everything known about a bar as lines of plain text; times count from ``origin`` (ns)."""
     event = bar.event
+    if bar.changes and not bar.merged:
+        told = f"{SAID[bar.changes[0]]}\n"
+        return told + tooltip(replace(bar, changes=()), origin)
     if bar.merged:
         names = list(dict.fromkeys(clean(e.name) for e in (event, *bar.merged)))
         more = f" and {len(names) - 3} other names" if len(names) > 3 else ""

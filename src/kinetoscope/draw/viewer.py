@@ -24,10 +24,12 @@ SCRIPTS = (
     "panel.js",
     "tape.js",
     "tools.js",
+    "perfetto.js",
     "find.js",
     "tree.js",
     "links.js",
     "address.js",
+    "compare.js",
 )
 """Below :data:`STATIC`, each needing only those before it"""
 

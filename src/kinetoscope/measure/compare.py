@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal
@@ -10,6 +10,8 @@ from typing import Literal
 from kinetoscope.trace import Event, Kind, Trace
 
 Change = Literal["kept", "slower", "faster", "gone", "new"]
+
+DEFAULT_KINDS = (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET)
 
 TOLERANCE = 0.05
 """A change of time smaller than this share is no change: kernels differ by as much from step to step."""
@@ -42,13 +44,22 @@ def compare(before: Trace, after: Trace, *kinds: Kind) -> list[Pair]:
 
     What is gone comes first, then what is new, then what both have, the most time first in each group.
     """
-    kinds = kinds or (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET)
+    kinds = kinds or DEFAULT_KINDS
     old, new = _by_name(before, kinds), _by_name(after, kinds)
     pairs = [_pair(key, old.get(key), new.get(key)) for key in {**old, **new}]
     order = {"gone": 0, "new": 1}
     return sorted(
         pairs, key=lambda pair: (order.get(pair.change, 2), -max(pair.before, pair.after), pair.name)
     )
+
+
+def changes(pairs: Iterable[Pair]) -> tuple[dict[int, Change], dict[int, Change]]:
+    """What became of each event, by its index: of those of the trace before, and of those after."""
+    found: tuple[dict[int, Change], dict[int, Change]] = ({}, {})
+    for pair in pairs:
+        for events, of_trace in zip((pair.events_before, pair.events_after), found, strict=True):
+            of_trace.update((event.index, pair.change) for event in events)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@
       if (!model.onGpu(i)) fact("self", formatTime(model.self[i]));
       if (model.launch[i] >= 0) fact("launch delay", formatTime(model.launchDelay(i)), "after its launch began");
       for (const [label, value] of model.detailsOf(i)) fact(label, value);
+      for (const [label, value] of figure.notes?.(i) ?? []) fact(label, value);
       if (figure.hovered === i && figure.hoveredMore) {
         fact("here", `one of ${figure.hoveredMore + 1} events too close to tell apart`, "zoom in");
       }
