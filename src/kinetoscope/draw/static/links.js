@@ -89,7 +89,7 @@
     numbers = [...document.querySelectorAll(`.ks-measured${SOURCES}, span[data-trace]${SOURCES}`)].filter(useful);
     const how = ks.make("p", { class: "ks-unseen", id: "ks-numbers-how" },
       "Shows its events in the timeline. Arrow keys go to the next number.");
-    if (numbers.length) document.body.append(how);
+    if (numbers.length) (document.querySelector("main") ?? document.body).append(how);
     numbers.forEach((number, k) => {
       number.tabIndex = k ? -1 : 0;
       number.setAttribute("role", "button");
