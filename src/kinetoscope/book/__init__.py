@@ -13,6 +13,7 @@ from kinetoscope.book.claims import Claim, Reported, When
 from kinetoscope.book.config import setup_config
 from kinetoscope.book.guess import setup_guess
 from kinetoscope.book.kernel_name import KernelNameTable
+from kinetoscope.book.ladder import setup_ladder
 from kinetoscope.book.machines import Machines
 from kinetoscope.book.measured import Measured
 from kinetoscope.book.nodes import setup_nodes
@@ -37,6 +38,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_config(app)
     setup_nodes(app)
     setup_guess(app)
+    setup_ladder(app)
     app.add_directive("timeline", Timeline)
     app.add_directive("profiler-table", ProfilerTable)
     app.add_directive("recorded-table", RecordedTable)
