@@ -11,6 +11,8 @@ from kinetoscope.book.book import book_of
 from kinetoscope.book.chain import DispatchChain
 from kinetoscope.book.claims import Claim, Reported, When
 from kinetoscope.book.config import setup_config
+from kinetoscope.book.course import setup_course
+from kinetoscope.book.discovery import setup_discovery
 from kinetoscope.book.guess import setup_guess
 from kinetoscope.book.kernel_name import KernelNameTable
 from kinetoscope.book.ladder import setup_ladder
@@ -39,6 +41,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_nodes(app)
     setup_guess(app)
     setup_ladder(app)
+    setup_course(app)
+    setup_discovery(app)
     app.add_directive("timeline", Timeline)
     app.add_directive("profiler-table", ProfilerTable)
     app.add_directive("recorded-table", RecordedTable)

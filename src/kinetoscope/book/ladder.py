@@ -70,7 +70,8 @@ class Rung(RecordedDirective):
             return self.refuse("option", f"rung {self._name}: say where it leads, as in :doc: read/linear")
         made += nodes.paragraph("", "", self._link(), classes=["ks-rung-title"])
         made += self.parse_content_to_nodes()
-        for self._name in self.arguments[0].split():
+        for name in self.arguments[0].split():
+            self._name = name
             trace = self.find(self.book.trace)
             if trace is None:
                 made += self.nothing_to_show()

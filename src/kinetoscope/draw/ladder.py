@@ -1,4 +1,4 @@
-"""One step of several traces on one time scale, each a strip of two lanes: what the CPU asked, what the GPU did.
+"""One step of several traces on one time scale, each a strip of two lanes: what the CPU asked, what ran.
 
 A strip holds no text and its lengths are shares of its width, so that one drawing serves every width.
 """
@@ -119,12 +119,11 @@ def _unit(length: int) -> TimeUnit:
 def strip_svg(strip: Strip, scale: Scale, *, label: str) -> str:
     """The strip as one ``<svg>`` as wide as its place; ``label`` is plain text for who does not see it."""
     bottom = _n(HEIGHT)
+    size, track = f'width="100%" height="{bottom}"', f'y="{_n(GPU_TOP)}" height="{_n(GPU_HEIGHT)}"'
     out = [
-        f'<svg class="ks-strip" role="img" aria-label="{escape(label, quote=True)}" width="100%"'
-        f' height="{bottom}">',
+        f'<svg class="ks-strip" role="img" aria-label="{escape(label, quote=True)}" {size}>',
         f'<rect class="ks-band" x="0" y="0" width="{_p(strip.cpu_end / scale.length)}" height="{bottom}"/>',
-        f'<rect class="ks-idle" x="0" y="{_n(GPU_TOP)}" width="{_p(strip.end / scale.length)}"'
-        f' height="{_n(GPU_HEIGHT)}"/>',
+        f'<rect class="ks-idle" x="0" {track} width="{_p(strip.end / scale.length)}"/>',
     ]
     out += [
         f'<line class="ks-grid" x1="{_p(at)}" x2="{_p(at)}" y1="0" y2="{bottom}"/>' for at, _ in scale.ticks
