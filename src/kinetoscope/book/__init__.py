@@ -20,6 +20,7 @@ from kinetoscope.book.machines import Machines
 from kinetoscope.book.measured import Measured
 from kinetoscope.book.nodes import setup_nodes
 from kinetoscope.book.parser import GalleryParser
+from kinetoscope.book.plot import setup_plot
 from kinetoscope.book.profiler_table import ProfilerTable
 from kinetoscope.book.quoted import Published
 from kinetoscope.book.recorded_table import RecordedTable
@@ -41,6 +42,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_nodes(app)
     setup_guess(app)
     setup_ladder(app)
+    setup_plot(app)
     setup_course(app)
     setup_discovery(app)
     app.add_directive("timeline", Timeline)

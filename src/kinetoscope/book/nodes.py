@@ -16,7 +16,7 @@ from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx_gallery.directives import imgsgnode
 
-from kinetoscope.book import ladder
+from kinetoscope.book import ladder, plot
 from kinetoscope.book.book import book_of
 from kinetoscope.book.measured import measured
 from kinetoscope.draw import lay_out, paper
@@ -89,6 +89,8 @@ class ForPaper(SphinxPostTransform):
             rungs.replace_self(ladder.for_paper(self.env, rungs))
         for number in list(self.document.findall(measured)):
             number.replace_self(nodes.inline("", number.astext()))
+        for drawn in list(self.document.findall(plot.plot)):
+            drawn.replace_self(drawn.children)
         # Sphinx-Gallery's figures are known to HTML and to LaTeX, which is the one that shows PDFs.
         for figure in list(self.document.findall(imgsgnode)) if book_of(self.env).picture != "pdf" else ():
             figure.replace_self(nodes.paragraph(text=figure["alt"] or ""))
