@@ -42,7 +42,7 @@ def test_two_runs_at_once(darkroom, old_recording: Callable[[], bool]) -> None:
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
-        with pytest.raises(store.RecordingError, match="another build is recording into .*a-gpu; wait"):
+        with pytest.raises(store.RecordingError, match=r"another build is recording into .*a-gpu; wait"):
             darkroom.record(darkroom.example("two", "x = 2"))
         assert old_recording()
         other.communicate("")
