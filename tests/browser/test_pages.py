@@ -284,7 +284,8 @@ FIRST_VISIT = 350_000  # bytes, compressed, of all that a page of the course ask
 BOXES = """() => [...document.querySelectorAll(".bd-article *")]
   .filter(box => ["auto", "scroll"].includes(getComputedStyle(box).overflowX)
     && box.scrollWidth > box.clientWidth + 1 && box.getClientRects().length
-    && box.tabIndex < 0 && !box.querySelector("a, button, input, summary, [tabindex]"))
+    && box.tabIndex < 0 && !box.matches(".ks-frame")  // which gets its place with the viewer
+    && !box.querySelector("a, button, input, summary, [tabindex]"))
   .map(box => `${box.tagName}.${box.className}: ${box.textContent.trim().slice(0, 30)}`)"""
 MEASURE = """() => Math.max(0, ...[...document.querySelectorAll(".bd-article section > p")]
   .map(text => text.getBoundingClientRect().width / parseFloat(getComputedStyle(text).fontSize)))"""
@@ -340,8 +341,8 @@ def test_paper_has_the_text_the_figures_and_the_answers_and_no_navigation(websit
         closed = visit.page.locator(".ks-answer:not([open])")
         assert closed.count() > 0
         hidden = closed.evaluate_all(
-            "answers => answers.filter(a => !a.lastElementChild.checkVisibility({contentVisibilityAuto: true}))"
-            ".map(a => a.textContent)"
+            "answers => answers.filter(it => !it.lastElementChild.checkVisibility("
+            "{contentVisibilityAuto: true})).map(it => it.textContent)"
         )
         assert hidden == []
         assert visit.faults == []

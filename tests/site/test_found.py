@@ -1,4 +1,4 @@
-"""How the book is found, shown by others, and gone through: descriptions, sitemap, card, chapters, scripts."""
+"""How the book is found, shown by others, and gone through: descriptions, sitemap, card, chapters."""
 
 from __future__ import annotations
 
