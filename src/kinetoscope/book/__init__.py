@@ -21,6 +21,7 @@ from kinetoscope.book.profiler_table import ProfilerTable
 from kinetoscope.book.quoted import Published
 from kinetoscope.book.recorded_table import RecordedTable
 from kinetoscope.book.reference_tables import ReferenceTable
+from kinetoscope.book.switch import setup_switch
 from kinetoscope.book.timeline import Timeline
 from kinetoscope.book.trace_compare import TraceCompare
 
@@ -37,6 +38,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_config(app)
     setup_nodes(app)
     setup_guess(app)
+    setup_switch(app)
     app.add_directive("timeline", Timeline)
     app.add_directive("profiler-table", ProfilerTable)
     app.add_directive("recorded-table", RecordedTable)
@@ -70,7 +72,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", banner.add_banner)
     app.connect("build-finished", published.unpublish)
     app.connect("build-finished", _fail_if_not_recorded)
-    return {"version": __version__, "env_version": 4, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": __version__, "env_version": 5, "parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _add_static(app: Sphinx, config: Config) -> None:

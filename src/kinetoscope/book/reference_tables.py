@@ -209,6 +209,11 @@ CLAIM_FIELDS: dict[str, tuple[str, str]] = {
     "verdict": ("text", "One of the verdicts."),
     "machine": ("text", "The machine whose recording was judged: its folder."),
     "page": ("text", "The name of the document; its address is this and ``.html#``, then the id."),
+    "elsewhere": (
+        "object",
+        "For each other machine that a reader can switch to an object with its ``verdict``, ``expression`` and "
+        "``value``; empty where there is none.",
+    ),
 }
 
 

@@ -43,7 +43,7 @@ class TraceCompare(RecordedDirective):
         "no-timelines": directives.flag,
     }
 
-    def run(self) -> list[Node]:
+    def show(self) -> list[Node]:
         found = []
         for name in self.arguments:
             self.asked = name
@@ -53,7 +53,7 @@ class TraceCompare(RecordedDirective):
             found.append(trace)
         before, after = found
         figures = [] if "no-timelines" in self.options else self._figures(before, after)
-        return [*figures, self._table(before, after), *self.parse_content_to_nodes()]
+        return [*figures, self._table(before, after), *self.caption()]
 
     @property
     def name_asked(self) -> str:
