@@ -82,10 +82,10 @@ class Book:
             raise UnknownName(_not_there("machine", wanted, self.machines))
         return self.machines[wanted]
 
-    def example(self, docname: str, machine: str | None = None) -> ExampleRecording | None:
-        """The recording behind a gallery page, on the machine named or the one shown."""
+    def example(self, docname: str) -> ExampleRecording | None:
+        """The recording behind a gallery page, on the machine shown."""
         script = self.scripts.get(docname)
-        return None if script is None else self.machine(machine).examples.get(script.stem)
+        return None if script is None else self.machine().examples.get(script.stem)
 
     def file(self, name: str, machine: str | None = None) -> Path:
         """Where the trace or table NAME lies.  Raises :class:`UnknownName`."""

@@ -99,9 +99,7 @@ class _Judged(SphinxDirective):
         return [box]
 
     def _keep(self, verdict: Verdict, others: list[Verdict]) -> None:
-        elsewhere = {
-            item.machine: Elsewhere(item.verdict, item.expression, item.value) for item in others
-        }
+        elsewhere = {item.machine: Elsewhere(item.verdict, item.expression, item.value) for item in others}
         add_verdict(self.env, replace(verdict, elsewhere=elsewhere), self.get_location())
         # {ref}`id` leads here; a second sentence of that id is warned about once, and not here
         standard = self.env.domains.standard_domain
@@ -266,9 +264,18 @@ class When(SphinxDirective):
                 machines += [name] if self._is_true() else []
         if not machines:
             return []
+        before = set(self.state.document.findall(nodes.section))
         with reading_for(self.env, *machines):
             content = self.parse_content_to_nodes(allow_section_headings=True)
-        return content if len(machines) == len(book.here) else only_on(book, machines, content)
+        if len(machines) == len(book.here):
+            return content
+        # MyST has put sections into the document already; reST gives them back with the rest
+        for section in set(self.state.document.findall(nodes.section)) - before:
+            parent = section.parent
+            place = parent.index(section)
+            if parent in before or isinstance(parent, nodes.document):
+                parent[place : place + 1] = only_on(book, machines, [section])
+        return only_on(book, machines, content)
 
     def _is_true(self) -> bool:
         found = compute(self.env, self.arguments[0], self.get_location)

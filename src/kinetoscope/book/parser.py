@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from docutils.statemachine import StringList, string2lines
 from sphinx.parsers import RSTParser
 
 from kinetoscope.book.book import book_of
-from kinetoscope.book.used import note_page
 from kinetoscope.book.gallery import names_of_figures
+from kinetoscope.book.used import note_page
 from kinetoscope.record.script import CodeBlock, Script
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class GalleryParser(RSTParser):
 
 
 def with_outputs(lines: list[str], script: Script, book: Book) -> Iterator[tuple[str, int]]:
-    """The page's lines with the output of each code block after it, each with its 1-based line in the script."""
+    """The page's lines, each with its 1-based line in the script; after each code block comes its output."""
     blocks = {block.first_line: block for block in script.blocks}
     waiting: CodeBlock | None = None
     source = script.path.read_text(encoding="utf-8").splitlines()

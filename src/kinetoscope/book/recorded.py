@@ -13,7 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from kinetoscope.book.book import Book, UnknownName, book_of
 from kinetoscope.book.messages import warn
-from kinetoscope.book.switch import for_each_machine, picked
+from kinetoscope.book.switch import copy_of, for_each_machine, keep_only
 from kinetoscope.book.used import note_fault, note_use
 from kinetoscope.measure import Table, TableError
 from kinetoscope.trace import Trace, TraceError
@@ -24,13 +24,13 @@ Found = TypeVar("Found", Trace, Table)
 class RecordedDirective(SphinxDirective):
     """A directive whose one argument is a NAME, with ``:machine:`` to pick another recording.
 
-    :meth:`show` makes what it shows of the machine shown; it is called once for each that a reader can choose.
+    :meth:`show` is called once for each machine that a reader can choose, as if it were the only one.
     """
 
     required_arguments = 1
     option_spec: ClassVar[dict[str, Callable[[str], object]]] = {"machine": directives.unchanged_required}
 
-    _content: list[Node] | None = None
+    _captions: dict[str, nodes.Element] | None = None
     _serials: list[int]
     _ids = 0
 
@@ -38,8 +38,13 @@ class RecordedDirective(SphinxDirective):
         self._serials = []
         if self.machine_asked or len(self.book.here) == 1:
             return self.show()
-        # parsed once: whatever is wrong with it is said once, and a target in it is there once
-        self._content = self.parse_content_to_nodes()
+        # parsed once: what is wrong with it is said once, and a target in it is there once
+        content = nodes.Element("", *self.parse_content_to_nodes())
+        first, *others = self.book.here
+        place = self.book.switch.index
+        self._captions = {name: copy_of(content, place(name), self.state.document) for name in others}
+        keep_only(content, place(first))
+        self._captions[first] = content
         return for_each_machine(self.env, self._once_more)
 
     def _once_more(self) -> list[Node]:
@@ -52,9 +57,9 @@ class RecordedDirective(SphinxDirective):
 
     def caption(self) -> list[Node]:
         """The directive's content, with what it says of the machine shown."""
-        if self._content is None:
+        if self._captions is None:
             return self.parse_content_to_nodes()
-        return picked(self._content, self.book.switch.index(self.book.shown))
+        return self._captions[self.book.shown].children
 
     @property
     def name_asked(self) -> str:

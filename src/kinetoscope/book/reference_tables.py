@@ -211,8 +211,7 @@ CLAIM_FIELDS: dict[str, tuple[str, str]] = {
     "page": ("text", "The name of the document; its address is this and ``.html#``, then the id."),
     "elsewhere": (
         "object",
-        "For each other machine that a reader can switch to an object with its ``verdict``, ``expression`` and "
-        "``value``; empty where there is none.",
+        "By machine that a reader can switch to, an object with ``verdict``, ``expression`` and ``value``.",
     ),
 }
 

@@ -102,36 +102,33 @@ def only_on(book: Book, names: Iterable[str], part: list[Node], *, inline: bool 
     return found
 
 
-def picked(part: Iterable[Node], machine: int) -> list[Node]:
-    """A copy of ``part`` with what it has of one machine only, named by its place in the switch."""
-    found: list[Node] = []
-    for node in part:
-        if not isinstance(node, (on_machine, on_other_machine)):
-            copy = node.copy()
-            if isinstance(node, nodes.Element):
-                assert isinstance(copy, nodes.Element)
-                copy += picked(node.children, machine)
-                _note_reference(node, copy)
-            found.append(copy)
-        elif machine in node["machines"]:
-            found += picked(node.children, machine)
-    return found
+def keep_only(element: nodes.Element, machine: int) -> None:
+    """Takes out of ``element`` what is of other machines than this one, named by its place in the switch."""
+    for node in [*element.findall(on_machine), *element.findall(on_other_machine)]:
+        place = node.parent.index(node)
+        node.parent[place : place + 1] = node.children if machine in node["machines"] else []
 
 
-def _note_reference(node: nodes.Element, copy: nodes.Element) -> None:
-    """A reference that is not yet resolved is known to its document, which must know the copy, too."""
-    document = node.document
-    if document is not None and isinstance(copy, nodes.reference) and "refname" in copy:
-        document.note_refname(copy)
-    if document is not None and isinstance(copy, nodes.footnote_reference) and "refname" in copy:
-        document.note_footnote_ref(copy)
+def copy_of(element: nodes.Element, machine: int, document: nodes.document) -> nodes.Element:
+    """A copy for another machine than the first: ids are those of the first one's."""
+    copy = element.deepcopy()
+    keep_only(copy, machine)
+    for node in copy.findall(nodes.Element):
+        node["ids"] = []
+        # what is not yet resolved is known to the document, which must know the copy, too
+        if isinstance(node, nodes.reference) and "refname" in node:
+            document.note_refname(node)
+        elif isinstance(node, nodes.footnote_reference) and "refname" in node:
+            document.note_footnote_ref(node)
+    return copy
 
 
 def labels(book: Book) -> list[str]:
     """What each machine of the switch is called: its GPU, and its own name where two have the same."""
     gpus = [book.machine(name).provenance.machine.gpu for name in book.switch]
     return [
-        gpu if gpus.count(gpu) == 1 else f"{gpu} ({name})" for gpu, name in zip(gpus, book.switch, strict=True)
+        gpu if gpus.count(gpu) == 1 else f"{gpu} ({name})"
+        for gpu, name in zip(gpus, book.switch, strict=True)
     ]
 
 
@@ -184,17 +181,15 @@ def add_script(
     """``html-page-context``: what brings the others out, on the pages that have others."""
     if doctree is not None and next(doctree.findall(machine_switch), None) is not None:
         names = json.dumps(book_of(app.env).switch)
-        app.add_js_file("machines.js", **{"data-machines": names})
+        attributes: dict[str, Any] = {"data-machines": names}
+        app.add_js_file("machines.js", **attributes)
 
 
 def keep_out_of_contents(app: Sphinx, doctree: nodes.document) -> None:
     """``doctree-read``, after Sphinx has collected titles: they are also shown where there is no switch."""
     env = app.env
     for titles in (env.titles, env.longtitles, env.tocs):
-        for node in list(titles[env.docname].findall(on_other_machine)):
-            node.parent.remove(node)
-        for shown in list(titles[env.docname].findall(on_machine)):
-            shown.replace_self(shown.children)
+        keep_only(titles[env.docname], 0)
 
 
 def setup_switch(app: Sphinx) -> None:
