@@ -45,6 +45,12 @@ VALUES = (
         "",
         "The name to record under, where the GPU's own would be that of another machine's recording.",
     ),
+    Value(
+        "kinetoscope_course",
+        "",
+        "The page whose table of contents lists the chapters of a course. A template finds them, on the "
+        "chapters' own pages, as ``ks_course``: of each its title, its uri and whether it is_here.",
+    ),
 )
 
 
