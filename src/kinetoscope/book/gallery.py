@@ -151,9 +151,14 @@ def _contents(folder: Path) -> dict[Path, tuple[bytes, tuple[int, int]]]:
 
 
 def names_of_figures(recording: ExampleRecording, book: Book, machine: str) -> dict[Path, str]:
-    """What each figure is called in the gallery: as recorded, unless a reader has to choose its machine."""
-    chosen = "" if machine == book.switch[0] else f"-on-{machine}"
-    return {figure: f"{figure.stem}{chosen}{figure.suffix}" for figure in recording.figures}
+    """What each figure is called in the gallery."""
+    suffix = figure_suffix(book, machine)
+    return {figure: f"{figure.stem}{suffix}{figure.suffix}" for figure in recording.figures}
+
+
+def figure_suffix(book: Book, machine: str) -> str:
+    """What tells a figure from that of the book's default machine, of which all were drawn under one name."""
+    return "" if machine == book.switch[0] else f"-on-{machine}"
 
 
 def _place_figures(figures: Mapping[Path, str], images: Path) -> set[str]:

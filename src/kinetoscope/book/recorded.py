@@ -13,7 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from kinetoscope.book.book import Book, UnknownName, book_of
 from kinetoscope.book.messages import warn
-from kinetoscope.book.switch import copy_of, for_each_machine, keep_only
+from kinetoscope.book.switch import for_each_copy, for_each_machine
 from kinetoscope.book.used import note_fault, note_use
 from kinetoscope.measure import Table, TableError
 from kinetoscope.trace import Trace, TraceError
@@ -30,7 +30,7 @@ class RecordedDirective(SphinxDirective):
     required_arguments = 1
     option_spec: ClassVar[dict[str, Callable[[str], object]]] = {"machine": directives.unchanged_required}
 
-    _captions: dict[str, nodes.Element] | None = None
+    _captions: dict[str, list[Node]] | None = None
     _serials: list[int]
     _ids = 0
 
@@ -38,13 +38,7 @@ class RecordedDirective(SphinxDirective):
         self._serials = []
         if self.machine_asked or len(self.book.here) == 1:
             return self.show()
-        # parsed once: what is wrong with it is said once, and a target in it is there once
-        content = nodes.Element("", *self.parse_content_to_nodes())
-        first, *others = self.book.here
-        place = self.book.switch.index
-        self._captions = {name: copy_of(content, place(name), self.state.document) for name in others}
-        keep_only(content, place(first))
-        self._captions[first] = content
+        self._captions = for_each_copy(self.env, self.parse_content_to_nodes(), self.state.document)
         return for_each_machine(self.env, self._once_more)
 
     def _once_more(self) -> list[Node]:
@@ -59,7 +53,7 @@ class RecordedDirective(SphinxDirective):
         """The directive's content, with what it says of the machine shown."""
         if self._captions is None:
             return self.parse_content_to_nodes()
-        return self._captions[self.book.shown].children
+        return self._captions[self.book.shown]
 
     @property
     def name_asked(self) -> str:

@@ -92,7 +92,7 @@ def _open_book(app: Sphinx) -> None:
         machines=machines,
         shown=on_show,
         is_reference=now is None or on_show == reference,
-        switch=_switch(app, machines, on_show) if app.builder.name in _SITES else (),
+        switch=_switch(app, machines, on_show) if app.builder.name in SITES else (),
         scripts=scripts,
         failed=frozenset(failure.path for failure in run.failures),
         is_html=app.builder.format == "html",

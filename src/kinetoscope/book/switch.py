@@ -109,6 +109,18 @@ def keep_only(element: nodes.Element, machine: int) -> None:
         node.parent[place : place + 1] = node.children if machine in node["machines"] else []
 
 
+def for_each_copy(
+    env: BuildEnvironment, content: list[Node], document: nodes.document
+) -> dict[str, list[Node]]:
+    """What was parsed once, by machine: what is wrong with it was said once, a target in it is there once."""
+    book = book_of(env)
+    first, *others = book.here
+    whole = nodes.Element("", *content)
+    copies = {name: copy_of(whole, book.switch.index(name), document) for name in others}
+    keep_only(whole, book.switch.index(first))
+    return {name: part.children for name, part in ((first, whole), *copies.items())}
+
+
 def copy_of(element: nodes.Element, machine: int, document: nodes.document) -> nodes.Element:
     """A copy for another machine than the first: ids are those of the first one's."""
     copy = element.deepcopy()
