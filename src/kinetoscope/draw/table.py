@@ -77,7 +77,7 @@ def html_table(
     first = next((i for i, column in enumerate(columns) if column.kind == "name"), None)
     aria = escape(clean(caption or label or "Measurements"), quote=True)
     of = f' data-trace="{escape(clean(trace), quote=True)}"' if trace else ""
-    out = [f'<div class="ks-table" role="region" tabindex="0" aria-label="{aria}"{of}>', "<table>"]
+    out = [f'<div class="ks-table" role="group" tabindex="0" aria-label="{aria}"{of}>', "<table>"]
     if caption:
         out.append(f"<caption>{_t(caption)}</caption>")
     heads = "".join(f'<th scope="col"{_class(column)}>{_t(column.heading)}</th>' for column in columns)
