@@ -2,7 +2,8 @@
 
 Named in ``conf.py`` by their dotted strings, ``"kinetoscope.book.scraper.scrape"``, which answers with
 directives, and ``"kinetoscope.book.scraper.figures"`` (in place of Sphinx-Gallery's ``"matplotlib"``):
-strings are what a worker process can be told.  How a trace or figure looks is decided when the page is laid out.
+strings are what a worker process can be told.  How a trace or figure looks is decided when the page is laid
+out.
 """
 
 from __future__ import annotations
