@@ -22,6 +22,7 @@
       make("label", { for: input.id }, "Find"), input, previous, next, close, count);
     figure.tools.after(bar);
     figure.findInput = input;
+    figure.findBar = bar;
     let waiting;
     let searched = "";
 

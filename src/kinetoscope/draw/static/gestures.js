@@ -31,7 +31,6 @@
       const at = place(event);
       down.set(event.pointerId, at);
       host.setPointerCapture(event.pointerId);
-      if (event.pointerType !== "touch") host.focus({ preventScroll: true });
       if (down.size === 2) {
         press = null;
         pinch = null;
@@ -40,7 +39,6 @@
       }
       const tape = onAxis(at) || event.shiftKey;
       press = { at, moved: false, tape, from: layout.timeAt(at.x), touch: event.pointerType === "touch" };
-      if (tape) event.preventDefault();
     });
 
     host.addEventListener("pointermove", event => {

@@ -22,13 +22,21 @@
         for (let k = row.from; k < row.to; k++) {
           const lone = !layout.faded[k] && !layout.more[k];
           if (layout.overlaid && model.stepOf[layout.of[k]] !== this.labelled) continue;
-          const free = k + 1 < row.to && !layout.overlaid ? layout.x[k + 1] : right;
+          const free = this._nextX(k, row, right);
           let end = layout.x[k] + layout.w[k];
           if (lone) end = Math.max(end, this._label(k, row, gpu, taken, free));
           taken = end;
         }
       }
       c.globalAlpha = 1;
+    }
+
+    /** Where the next bar of the row begins; of overlaid steps, of the one that is labelled. */
+    _nextX(k, row, right) {
+      const { layout, model } = this;
+      do k++;
+      while (layout.overlaid && k < row.to && model.stepOf[layout.of[k]] !== this.labelled);
+      return k < row.to ? layout.x[k] : right;
     }
 
     /** @returns {number} x up to which its row is taken by the label */
@@ -39,7 +47,7 @@
       const id = model.name[i];
       const x = layout.x[k];
       const w = layout.w[k];
-      const room = w - 2 * style.pad;
+      const room = layout.overlaid ? free - x : w - 2 * style.pad;
       const name = room > 2 ? lettering.fit(id, room) : "";
       const inside = name !== "" && (lettering.whole(id, name) || name.length > TELLING);
       if (!inside && (gpu || layout.arrows < MANY_LABELS) && !layout.overlaid) {
@@ -52,7 +60,7 @@
           return 0;
         }
       }
-      if (name) this._writeInside(i, name, x + style.pad, room, row);
+      if (name) this._writeInside(i, name, x + (layout.overlaid ? 0 : style.pad), room, row);
       return 0;
     }
 
@@ -79,6 +87,7 @@
     }
 
     _base(row) {
+      if (this.layout.overlaid) return row.y + this.layout.style.font - 2;
       return row.y + (this.layout.style.row - this.layout.style.gap) / 2 + this.layout.style.font * 0.36;
     }
 
@@ -91,10 +100,10 @@
     _writeInside(i, name, x, room, row) {
       const { context: c } = this;
       this._alpha(i);
-      c.fillStyle = this.ink[this.model.kind[i]];
+      c.fillStyle = this.layout.overlaid ? this.colour.text : this.ink[this.model.kind[i]];
       c.textAlign = "left";
       c.fillText(name, x, this._base(row));
-      const time = this._time(i, name, room);
+      const time = this.layout.overlaid ? "" : this._time(i, name, room);
       if (!time) return;
       c.textAlign = "right";
       c.fillText(time, x + room, this._base(row));

@@ -142,9 +142,20 @@
       this.height = this.bottom + style.axis;
     }
 
+    /** From one row's top to the next one's. */
+    get row() {
+      const { style, model } = this;
+      return this.overlaid ? style.font + 1 + model.steps.length * this.strip + 2 * style.gap : style.row;
+    }
+
+    /** Height of one step's bar where steps are overlaid: a hundred of them become one shade. */
+    get strip() {
+      return Math.min(7, 40 / this.model.steps.length);
+    }
+
     /** @param {number} lane */
     laneHeight(lane) {
-      return this.shown[lane] * this.style.row - this.style.gap;
+      return this.shown[lane] * this.row - this.style.gap;
     }
 
     /** Lay out one frame. */
@@ -153,15 +164,15 @@
       this.count = 0;
       this.rowCount = 0;
       const { model, style, view } = this;
-      const fades = this.homeSteps.size > 0 && view.start >= view.home.start && view.end <= view.home.end;
-      this.fades = fades && !this.overlaid;
+      const inside = view.start >= view.home.start && view.end <= view.home.end;
+      this.fades = this.homeSteps.size > 0 && (inside || this.overlaid);
       for (let lane = 0; lane < model.lanes.length; lane++) {
         for (let row = 0; row < this.shown[lane]; row++) {
           const info = (this.rows[this.rowCount] ??= { lane: 0, row: 0, y: 0, from: 0, to: 0 });
           this.rowCount++;
           info.lane = lane;
           info.row = row;
-          info.y = this.laneY[lane] + row * style.row;
+          info.y = this.laneY[lane] + row * this.row;
           info.from = this.count;
           if (this.overlaid) this._overlayRow(model.rows[lane][row], info.y);
           else this._row(model.rows[lane][row], info.y);
@@ -225,11 +236,11 @@
       }
     }
 
-    /** A row with the steps' bars stacked inside it, one thin one for each step: a ragged edge is the spread. */
+    /** A row with a line for the name and below it a thin bar of each step: a ragged edge is the spread. */
     _overlayRow(list, y) {
       const { view, style, model } = this;
       const steps = model.steps.length;
-      const h = (style.row - style.gap) / steps;
+      const h = this.strip;
       const scale = (this.width - 2 * style.side) / view.span;
       const left = style.side;
       const right = this.width - left;
@@ -244,7 +255,7 @@
         const x = Math.max(left, a);
         const w = Math.max(Math.min(right, b) - x, Math.min(style.least, 1));
         this._lastX[step] = x + w;
-        this._add(i, x, y + step * h, w, h);
+        this._add(i, x, y + style.font + 1 + step * h, w, h);
       }
     }
 
@@ -293,10 +304,10 @@
       const lane = this.model.lane[i];
       const x = this.xAt(this.startOf(i));
       let h = this.style.row - this.style.gap;
-      let y = this.laneY[lane] + this.model.row[i] * this.style.row;
+      let y = this.laneY[lane] + this.model.row[i] * this.row;
       if (this.overlaid) {
-        h /= this.model.steps.length;
-        y += this.model.stepOf[i] * h;
+        h = this.strip;
+        y += this.style.font + 1 + this.model.stepOf[i] * h;
       }
       return { x, y, w: Math.max(this.xAt(this.endOf(i)) - x, this.style.least), h };
     }
@@ -349,7 +360,7 @@
     hit(x, y, reach = 3) {
       for (let r = 0; r < this.rowCount; r++) {
         const row = this.rows[r];
-        if (y < row.y || y > row.y + this.style.row) continue;
+        if (y < row.y || y > row.y + this.row) continue;
         let best = -1;
         let distance = reach;
         for (let k = row.from; k < row.to; k++) {

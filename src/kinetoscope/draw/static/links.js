@@ -90,7 +90,7 @@
   const rove = () => {
     numbers = [...document.querySelectorAll(`.ks-measured${SOURCES}, span[data-trace]${SOURCES}`)]
       .filter(number => !number.closest("[hidden]") && useful(number)); // hidden: of a machine that is not chosen
-    if (numbers.length) document.body.append(how);
+    if (numbers.length) (document.querySelector("main") ?? document.body).append(how);
     numbers.forEach((number, k) => {
       number.tabIndex = k ? -1 : 0;
       number.setAttribute("role", "button");

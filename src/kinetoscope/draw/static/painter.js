@@ -5,6 +5,7 @@
 
   const PLAIN = ["surface", "text", "muted", "grid", "band", "idle", "arrow", "highlight"];
   const OTHER_STEP = 0.32; // .ks-faded has the same
+  const BESIDE = 0.6; // of overlaid steps, those that the figure is not about
   const ASIDE = ks.ASIDE;
   const MANY_BARS = 1500; // beyond this only bars that are wide enough for an edge get one
 
@@ -25,6 +26,9 @@
       /** positions to light, the rest steps aside; null lights all */
       this.lit = /** @type {number[] | null} */ (null);
       this._lit = new Uint8Array(this.model.count);
+      let rows = 0;
+      this._rowBase = this.model.lanes.map(lane => (rows += lane.rows) - lane.rows);
+      this._taken = new Float64Array(rows);
       this._headCount = 0;
       this._headX = new Float64Array(512);
       this._headY = new Float64Array(512);
@@ -162,7 +166,7 @@
       }
     }
 
-    /** All bars, a fill and a stroke for each kind. */
+    /** All bars, kind by kind, so that a colour is set once. */
     _bars() {
       const { context: c, layout, model } = this;
       const { of, x, y, w, h, faded } = layout;
@@ -170,28 +174,25 @@
       const aside = this.lit ? ASIDE : 1;
       c.lineWidth = layout.overlaid ? 0.4 : 0.75;
       for (let other = 0; other < 2; other++) {
-        c.globalAlpha = Math.min(aside, other ? OTHER_STEP : 1);
+        c.globalAlpha = Math.min(aside, other ? (layout.overlaid ? BESIDE : OTHER_STEP) : 1);
         for (let kind = 0; kind < this.fill.length; kind++) {
+          c.fillStyle = this.fill[kind];
+          c.strokeStyle = this.edge[kind];
+          if (fine) c.beginPath();
           let any = false;
-          c.beginPath();
           for (let k = 0; k < layout.count; k++) {
             if (model.kind[of[k]] !== kind || faded[k] !== other) continue;
             any = true;
-            if (w[k] >= 3 && h[k] > 4 && fine) c.roundRect(x[k], y[k], w[k], h[k], Math.min(2, w[k] / 2));
+            if (!fine) {
+              // One path of thousands of boxes is slow to fill, and slower to stroke.
+              c.fillRect(x[k], y[k], w[k], h[k]);
+              if (w[k] >= 3 && h[k] >= 3) c.strokeRect(x[k], y[k], w[k], h[k]);
+            } else if (w[k] >= 3 && h[k] > 4) c.roundRect(x[k], y[k], w[k], h[k], 2);
             else c.rect(x[k], y[k], w[k], h[k]);
           }
-          if (!any) continue;
-          c.fillStyle = this.fill[kind];
+          if (!fine || !any) continue;
           c.fill();
-          if (!fine) {
-            c.beginPath();
-            for (let k = 0; k < layout.count; k++) {
-              if (w[k] >= 3 && model.kind[of[k]] === kind && faded[k] === other) c.rect(x[k], y[k], w[k], h[k]);
-            }
-          }
-          if (layout.overlaid && h[0] < 3) continue;
-          c.strokeStyle = this.edge[kind];
-          c.stroke();
+          if (!layout.overlaid || layout.strip >= 3) c.stroke();
         }
       }
       c.globalAlpha = 1;
@@ -225,21 +226,29 @@
       const { context: c, model } = this;
       const box = (this._at ??= { x: 0, y: 0, w: 0, h: 0 });
       c.lineWidth = 0.75;
-      let before = NaN;
+      this._taken.fill(-1);
       for (const i of this.lit) {
-        if (!this._box(i)) continue;
-        // Of thousands found that are less than a pixel apart, one is drawn.
-        const place = Math.round(box.x) * 4096 + box.y;
-        if (place === before && box.w <= this.layout.style.least) continue;
-        before = place;
-        c.beginPath();
-        if (box.w >= 3) c.roundRect(box.x, box.y, box.w, box.h, 2);
-        else c.rect(box.x, box.y, box.w, box.h);
+        if (!this._box(i) || this._isTaken(i)) continue;
         c.fillStyle = this.fill[model.kind[i]];
+        if (box.w < 3 || box.h < 3) {
+          c.fillRect(box.x, box.y, box.w, box.h);
+          continue;
+        }
+        c.beginPath();
+        c.roundRect(box.x, box.y, box.w, box.h, 2);
         c.fill();
         c.strokeStyle = this.edge[model.kind[i]];
         c.stroke();
       }
+    }
+
+    /** Of thousands that are less than a unit apart in a row, one is drawn. Asked once for each, by start. */
+    _isTaken(i) {
+      const { x, w } = this._at;
+      const row = this._rowBase[this.model.lane[i]] + this.model.row[i];
+      if (x + w <= this._taken[row]) return true;
+      this._taken[row] = Math.max(x + w, x + 1);
+      return false;
     }
 
     /** Highlighted, found, hovered and selected bars. */
@@ -254,16 +263,16 @@
       const { context: c } = this;
       const box = (this._at ??= { x: 0, y: 0, w: 0, h: 0 });
       if (!events.length) return;
-      c.strokeStyle = colour;
+      c.strokeStyle = c.fillStyle = colour;
       c.lineWidth = this.layout.overlaid ? Math.min(width, 1.5) : width;
       c.beginPath();
-      let before = NaN;
+      this._taken.fill(-1);
+      const few = events.length < 50;
       for (let k = 0; k < events.length; k++) {
-        if (!this._box(events[k])) continue;
-        const place = Math.round(box.x) * 4096 + box.y;
-        if (place === before) continue;
-        before = place;
-        c.roundRect(box.x, box.y, box.w, box.h, Math.min(2, box.h / 2, box.w / 2));
+        if (!this._box(events[k]) || (!few && this._isTaken(events[k]))) continue;
+        if (few) c.roundRect(box.x, box.y, box.w, box.h, Math.min(2, box.h / 2, box.w / 2));
+        else if (box.w >= 4) c.strokeRect(box.x, box.y, box.w, box.h);
+        else c.fillRect(box.x, box.y, box.w, box.h);
       }
       c.stroke();
     }
@@ -281,7 +290,7 @@
         c.beginPath();
         for (let a = 0; a < n; a++) {
           const i = layout.arrowOf[a];
-          const isLit = this.lit !== null && this._lit[i] && this._lit[this.model.launch[i]];
+          const isLit = this.lit !== null && this._lit[i] + this._lit[this.model.launch[i]] === 2;
           if (isLit !== lit && (lit || isLit)) continue;
           if (!lit && this._arrowFades(i) !== (other === 1)) continue;
           this._arrow(layout.arrowX1[a], layout.arrowY1[a], layout.arrowX2[a], layout.arrowY2[a], turn, i);

@@ -9,7 +9,7 @@
     const { make } = ks;
     const { formatTime, shortName } = ks.text;
     const name = make("p", { class: "ks-panel-name" });
-    const facts = make("dl", { class: "ks-facts" });
+    const facts = make("dl", { class: "ks-facts simple" });
     const links = make("div", { class: "ks-jumps" });
     const panel = make("section", { class: "ks-panel", "aria-label": "Details of the event", hidden: "" }, name, facts, links);
     figure.live.before(panel);

@@ -33,19 +33,22 @@
       const steps = button("Overlay", "Overlay", () => figure.overlay(!layout.overlaid), "");
       steps.title = `The ${model.steps.length} steps on top of each other, each from its own start (O)`;
       steps.setAttribute("aria-pressed", "false");
+      const overlaid = make("p", { class: "ks-overlaid", hidden: "" });
+      figure.frame.after(overlaid);
       figure.on("overlay", on => {
         steps.setAttribute("aria-pressed", String(on));
+        overlaid.hidden = !on;
         if (!on) return figure.say("Steps one after the other.");
         const lengths = model.steps.map(step => step.end - step.start);
         const [least, most] = [Math.min(...lengths), Math.max(...lengths)].map(ks.text.formatTime);
-        const text = `${lengths.length} steps on top of each other, ${least} to ${most} long. In each row, the first step is at the top.`;
+        const text = `${lengths.length} steps on top of each other, each from its own start: ${least} to ${most} long. In each row the first step is at the top.`;
         figure.say(text);
-        hint(text, true);
+        overlaid.textContent = text;
       });
     }
     const help = button("?", "Help", () => figure.toggleHelp(), "Keys and gestures (?)");
     const helpId = `${figure.id}-keys`;
-    const list = make("dl", { class: "ks-keys" });
+    const list = make("dl", { class: "ks-keys simple" });
     for (const [keys, what] of ks.keyHelp) list.append(make("div", {}, make("dt", {}, keys), make("dd", {}, what)));
     const sheet = make("section", { class: "ks-help", "aria-label": "Keys and gestures", hidden: "" },
       make("p", {}, "Drag to move, double click to zoom in. Ctrl or ⌘ and the wheel zoom; after a click on the timeline, the wheel alone. ",
@@ -65,14 +68,12 @@
     const note = make("p", { class: "ks-hint", "aria-hidden": "true", hidden: "" });
     figure.host.append(note);
     let fading;
-    const hint = (text, stays = false) => {
+    figure.on("hint", text => {
       clearTimeout(fading);
       note.textContent = text;
       note.hidden = false;
-      if (!stays) fading = setTimeout(() => (note.hidden = true), 2500);
-    };
-    figure.on("hint", hint);
-    figure.on("overlay", on => on || (note.hidden = true));
+      fading = setTimeout(() => (note.hidden = true), 2500);
+    });
 
     const update = () => {
       // Not `disabled`: the button would lose the focus of whoever pressed it.

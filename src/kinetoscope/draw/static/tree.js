@@ -21,7 +21,7 @@
     const { formatTime } = ks.text;
     const tree = make("div", { class: "ks-tree", role: "tree", "aria-label": `Events of ${model.data.name}` });
     const outline = make("details", { class: "ks-outline" }, make("summary", {}, "Events as a tree"), tree);
-    figure.tools.after(outline);
+    figure.findBar.after(outline);
     const expanded = new Set();
     /** ids of expanded items, the last expanded last */
     const order = [];
