@@ -132,8 +132,8 @@ llms_txt_uri_template = "{base_url}{docname}.html" if SITE else "{docname}.html"
 llms_txt_full_file = False
 llms_txt_title = "Profiling PyTorch, from nn.Linear to a fused MLP"
 llms_txt_summary = (
-    "A book about what a GPU does when PyTorch runs. Every number, figure and table is computed from a recording "
-    "of its examples on a named machine."
+    "A book about what a GPU does when PyTorch runs. Every number, figure and table is computed from a "
+    "recording of its examples on a named machine."
 )
 copybutton_prompt_text = r"\$ |>>> "
 copybutton_prompt_is_regexp = True

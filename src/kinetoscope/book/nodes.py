@@ -106,10 +106,10 @@ class ForPaper(SphinxPostTransform):
             rungs.replace_self(ladder.for_paper(self.env, rungs))
         for number in list(self.document.findall(measured)):
             number.replace_self(nodes.inline("", number.astext()))
-        for words in list(self.document.findall(of_trace)):
-            words.replace_self(words.children)
         for drawn in list(self.document.findall(plot.plot)):
             drawn.replace_self(drawn.children)
+        for words in list(self.document.findall(of_trace)):
+            words.replace_self(words.children)
         # Sphinx-Gallery's figures are known to HTML and to LaTeX, which is the one that shows PDFs.
         for figure in list(self.document.findall(imgsgnode)) if book_of(self.env).picture != "pdf" else ():
             figure.replace_self(nodes.paragraph(text=figure["alt"] or ""))

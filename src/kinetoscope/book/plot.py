@@ -44,7 +44,7 @@ def use_drawings(app: Sphinx, doctree: nodes.document) -> None:
         made = plot()
         named = escape(_title(words), quote=True)
         made["html"] = (
-            f'<figure class="ks-plot" role="region" tabindex="0" aria-label="{named}">'
+            f'<figure class="ks-plot" role="group" tabindex="0" aria-label="{named}">'
             f"{themed_svg(drawing, ident=f'ks-plot-{stem}', label=words)}</figure>\n"
         )
         picture.replace_self(made)

@@ -192,7 +192,10 @@ def _record(app: Sphinx, todo: list[Script], now: Provenance, folder: Path, stem
         gallery_conf=told,
         report=lambda line: LOGGER.info("kinetoscope: %s", line),
     )
-    run = record(todo, now, studio, all_stems=stems)
+    try:
+        run = record(todo, now, studio, all_stems=stems)
+    except RecordingError as error:
+        raise KinetoscopeError(str(error)) from error
     for failure in run.failures:
         warn(
             "example",
