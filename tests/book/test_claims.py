@@ -189,7 +189,7 @@ def test_a_comparison_says_what_changed(judged) -> None:
     built = judged.build("-W")
     assert built.status == 0, built.err
     page = built.html("read")
-    assert page.count('<figure class="ks-timeline"') == 2
+    assert page.count('<figure class="ks-timeline ks-compared"') == 2
     text = " ".join(built.text("read").split())
     assert "gone" in text and "new" in text
 

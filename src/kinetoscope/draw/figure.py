@@ -64,8 +64,10 @@ def figure_html(
     title = title or headline(trace, wide)
     text = describe(trace, wide)
     window = wide.window
+    compared = " ks-compared" if changes is not None else ""
+    span = f'data-start="{window.start}" data-end="{window.end}"'
     parts = [
-        f'<figure class="ks-timeline" id="{ident}" data-start="{window.start}" data-end="{window.end}">',
+        f'<figure class="ks-timeline{compared}" id="{ident}" {span}>',
         '<div class="ks-frame"><div class="ks-wide">',
         svg(wide, ident=f"{ident}-wide", title=title, description=text),
         '</div><div class="ks-narrow">',
