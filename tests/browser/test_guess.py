@@ -73,7 +73,7 @@ def test_a_mouse_chooses_rightly_and_another_only_looks(website, browser, served
     with Visit(browser, served, "light") as visit:
         visit.open("read/linear")
         first, second = (visit.page.locator(".ks-guess").nth(n) for n in (0, 1))
-        second.get_by_text("yes", exact=True).click()
+        second.locator(".ks-choices").get_by_text("yes", exact=True).click()
         second.get_by_role("button", name="That is my guess").click()
         assert state(second) == "right" and state(first) == "asked"
         assert second.locator(".ks-guess-verdict").inner_text() == "✓ Right. The recording agrees with you."
