@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,7 @@ def test_a_claim_that_holds(judged) -> None:
             "verdict": "holds",
             "machine": MACHINE,
             "page": "read",
+            "elsewhere": {},
         }
     ]
 
@@ -89,6 +91,9 @@ def test_on_a_rebuilders_machine_it_is_shown_and_no_warning(judged) -> None:
     assert built.status == 0, built.err
     assert "does not hold here" in built.text("read")
     assert [(item["verdict"], item["machine"]) for item in verdicts(built)] == [("fails", "other-gpu-1")]
+    # the book's own machine is the other one a reader can look at
+    assert verdicts(built)[0]["elsewhere"][MACHINE]["verdict"] == "fails"
+    assert re.search(r"<legend>Numbers from</legend> .*> Other GPU 1</label>.*> " + GPU, built.html("read"))
 
 
 @pytest.mark.parametrize(

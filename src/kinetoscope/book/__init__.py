@@ -26,6 +26,7 @@ from kinetoscope.book.profiler_table import ProfilerTable
 from kinetoscope.book.quoted import Published
 from kinetoscope.book.recorded_table import RecordedTable
 from kinetoscope.book.reference_tables import ReferenceTable
+from kinetoscope.book.switch import setup_switch
 from kinetoscope.book.timeline import Timeline
 from kinetoscope.book.trace_compare import TraceCompare
 
@@ -42,6 +43,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_config(app)
     setup_nodes(app)
     setup_guess(app)
+    setup_switch(app)
     setup_ladder(app)
     setup_plot(app)
     setup_course(app)

@@ -35,6 +35,12 @@ VALUES = (
         "are held to.  Empty: the first in the alphabet.",
     ),
     Value(
+        "kinetoscope_switch",
+        "all",
+        "The machines whose recordings a reader of a page can switch to, besides the one shown: names with "
+        "commas between them, or ``all`` that are recorded.  Empty: the pages have no switch.",
+    ),
+    Value(
         "kinetoscope_machine_name",
         "",
         "The name to record under, where the GPU's own would be that of another machine's recording.",

@@ -21,6 +21,7 @@ from kinetoscope.book.compute import compute
 from kinetoscope.book.measured import measured_node
 from kinetoscope.book.messages import warn
 from kinetoscope.book.recorded import RecordedDirective
+from kinetoscope.book.switch import for_each_copy, for_each_machine
 from kinetoscope.book.used import note_fault
 from kinetoscope.draw import describe, lay_out
 from kinetoscope.draw.ladder import Strip, axis_html, common_scale, ladder_legend, strip, strip_svg
@@ -63,6 +64,7 @@ class Rung(RecordedDirective):
         return self._name
 
     def run(self) -> list[Node]:
+        # not as the others: its ladder sees to it that each machine has one of its own
         made = rung("")
         self.set_source_info(made)
         if "doc" not in self.options:
@@ -72,15 +74,17 @@ class Rung(RecordedDirective):
         made += self.parse_content_to_nodes()
         for name in self.arguments[0].split():
             self._name = name
-            trace = self.find(self.book.trace)
-            if trace is None:
-                made += self.nothing_to_show()
-                continue
-            drawn = frame("", self._line(bool(trace.kernels)))
-            drawn["strip"] = strip(trace, self._name)
-            drawn["alt"] = f"{self._name}. {describe(trace, lay_out(trace, width=640))}"
-            made += drawn
+            made += for_each_machine(self.env, self.show)
         return [made]
+
+    def show(self) -> list[Node]:
+        trace = self.find(self.book.trace)
+        if trace is None:
+            return self.nothing_to_show()
+        drawn = frame("", self._line(bool(trace.kernels)))
+        drawn["strip"] = strip(trace, self._name)
+        drawn["alt"] = f"{self._name}. {describe(trace, lay_out(trace, width=640))}"
+        return [drawn]
 
     def _link(self) -> Node:
         """The way to the page: by its own title, or by the one given."""
@@ -120,11 +124,15 @@ class Ladder(SphinxDirective):
     has_content = True
 
     def run(self) -> list[Node]:
-        content = self.parse_content_to_nodes()
+        parts = for_each_copy(self.env, self.parse_content_to_nodes(), self.state.document)
+        return for_each_machine(self.env, lambda: self._draw(parts[book_of(self.env).shown]))
+
+    def _draw(self, content: list[Node]) -> list[Node]:
         steps = [node for node in content if isinstance(node, rung)]
         if not steps:
-            warn("option", "a ladder needs rungs: put {rung} directives into it", self.get_location())
-            note_fault(self.env)
+            if book_of(self.env).is_default:
+                warn("option", "a ladder needs rungs: put {rung} directives into it", self.get_location())
+                note_fault(self.env)
             return content
         frames = [each for step in steps for each in step.findall(frame)]
         strips: list[Strip] = [each["strip"] for each in frames]

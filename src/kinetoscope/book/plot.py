@@ -7,13 +7,15 @@ that.
 from __future__ import annotations
 
 from html import escape
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx_gallery.directives import imgsgnode
 
 from kinetoscope.book.book import book_of
+from kinetoscope.book.gallery import figure_suffix
+from kinetoscope.book.switch import reading_for
 from kinetoscope.draw.plots import themed_svg
 
 if TYPE_CHECKING:
@@ -26,8 +28,13 @@ class plot(nodes.General, nodes.Element):
 
 def use_drawings(app: Sphinx, doctree: nodes.document) -> None:
     """``doctree-read``: puts the drawing in place of the picture, where a gallery page has one."""
-    recording = book_of(app.env).example(app.env.docname)
-    drawings = recording.drawings if recording is not None else {}
+    book = book_of(app.env)
+    drawings: dict[str, Path] = {}
+    for machine in book.switch:
+        with reading_for(app.env, machine) as shown:
+            recording = shown.example(app.env.docname)
+        kept = recording.drawings if recording is not None else {}
+        drawings |= {f"{stem}{figure_suffix(book, machine)}": path for stem, path in kept.items()}
     for picture in list(doctree.findall(imgsgnode)):
         stem = PurePosixPath(picture["uri"]).stem
         if stem not in drawings:

@@ -85,10 +85,11 @@
 
   // One tab stop for all numbers of the page, one for each table: arrow keys go on from there.
   let numbers = [];
+  const how = ks.make("p", { class: "ks-unseen", id: "ks-numbers-how" },
+    "Shows its events in the timeline. Arrow keys go to the next number.");
   const rove = () => {
-    numbers = [...document.querySelectorAll(`.ks-measured${SOURCES}, span[data-trace]${SOURCES}`)].filter(useful);
-    const how = ks.make("p", { class: "ks-unseen", id: "ks-numbers-how" },
-      "Shows its events in the timeline. Arrow keys go to the next number.");
+    numbers = [...document.querySelectorAll(`.ks-measured${SOURCES}, span[data-trace]${SOURCES}`)]
+      .filter(number => !number.closest("[hidden]") && useful(number)); // hidden: of a machine that is not chosen
     if (numbers.length) (document.querySelector("main") ?? document.body).append(how);
     numbers.forEach((number, k) => {
       number.tabIndex = k ? -1 : 0;
@@ -109,6 +110,7 @@
   const ours = target => target.closest?.(".ks-walkable") ?? null;
   const listen = () => {
     rove();
+    document.addEventListener("kinetoscope:machine", rove);
     document.addEventListener("pointerover", event => event.pointerType !== "touch" && light(ours(event.target)));
     document.addEventListener("focusin", event => light(ours(event.target)));
     document.addEventListener("focusout", () => light(null));
