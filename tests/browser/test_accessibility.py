@@ -44,8 +44,10 @@ HEADINGS = """() => [...document.querySelectorAll("h1, h2, h3, h4, h5, h6, [role
 # A control that looks the same with the focus as without it.
 UNSEEN = """() => {
   const looks = element => {
-    const parts = [element, element.parentElement, element.closest("label, .ks-frame, li, article, div")];
-    return parts.filter(Boolean).map(part => {
+    // the ring may be drawn around what the control stands for: a card, a row, a choice
+    const parts = [];
+    for (let part = element; part && parts.length < 5; part = part.parentElement) parts.push(part);
+    return parts.map(part => {
       const style = getComputedStyle(part);
       return [style.outlineStyle, style.outlineWidth, style.outlineColor, style.boxShadow, style.borderColor,
               style.backgroundColor, style.textDecoration].join(" ");
