@@ -1,4 +1,4 @@
-"""axe-core on every page, light and dark; and what it cannot see: focus, names of boxes that scroll, headings."""
+"""axe-core on every page, light and dark; and what it cannot see: focus, headings, boxes that scroll."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ STRUCTURE = {
     "rules": {"color-contrast": {"enabled": False}, "target-size": {"enabled": True}},
 }
 COLOUR = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
-# Text on a bar is over another element, of which axe cannot tell the colour: tests/draw holds the palette to its
-# contrast.  Code has the same few colours on every page, and thousands of words: once is enough.
+# Text on a bar is over another element, of which axe cannot tell the colour: tests/draw holds the palette to
+# its contrast.  Code has the same few colours on every page, and thousands of words: once is enough.
 WITHOUT_DRAWINGS, WITHOUT_CODE = ["svg"], ["svg", "pre"]
 PAGES_WITH_CODE = ("gallery/02_linear", "use/one-script", "reference/configuration")
 RUN = """async ([without, options]) => {
@@ -54,12 +54,14 @@ UNSEEN = """() => {
     }).join("; ");
   };
   const unseen = [];
-  for (const element of document.querySelectorAll("a[href], button, input, summary, select, [tabindex='0']")) {
+  const controls = "a[href], button, input, summary, select, [tabindex='0']";
+  for (const element of document.querySelectorAll(controls)) {
     if (!element.checkVisibility({visibilityProperty: true}) || element.disabled) continue;
     document.activeElement.blur();
     const before = looks(element);
     element.focus({preventScroll: true});
-    if (document.activeElement === element && looks(element) === before) unseen.push(element.outerHTML.slice(0, 120));
+    if (document.activeElement === element && looks(element) === before)
+      unseen.push(element.outerHTML.slice(0, 120));
   }
   return unseen;
 }"""
