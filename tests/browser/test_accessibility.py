@@ -60,7 +60,8 @@ UNSEEN = """() => {
     document.activeElement.blur();
     const before = looks(element);
     element.focus({preventScroll: true});
-    if (document.activeElement === element && looks(element) === before)
+    if (document.activeElement !== element) continue;
+    if (looks(element) === before || !element.checkVisibility({opacityProperty: true}))
       unseen.push(element.outerHTML.slice(0, 120));
   }
   return unseen;
