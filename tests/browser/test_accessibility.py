@@ -19,8 +19,8 @@ COLOUR = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text
 # Code has the same few colours on every page.
 PAGES_WITH_CODE = ("gallery/02_linear", "use/one-script", "reference/configuration")
 # What axe would spend most of its time on to no end: the bars of a drawing, which is one picture to a screen
-# reader and of which axe cannot tell the ground (tests/draw holds the palette to its contrast), and each word of
-# code.
+# reader and of which axe cannot tell the ground (tests/draw holds the palette to its contrast), and each word
+# of code.
 PRUNE = """code => {
   for (const drawing of document.querySelectorAll("svg.ks-svg"))
     drawing.replaceChildren(...drawing.querySelectorAll(":scope > title, :scope > desc"));
