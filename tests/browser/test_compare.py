@@ -6,6 +6,7 @@ import pytest
 from visiting import Visit
 
 from kinetoscope import load
+from kinetoscope.draw.viewer import key_help
 from kinetoscope.measure.compare import compare
 
 pytestmark = pytest.mark.browser
@@ -53,6 +54,9 @@ def test_two_timelines_are_one(reader, website) -> None:
     figures = {
         name: page.locator(f"figure.ks-compared:has(.ks-tools[data-trace$='/{name}'])") for name in traces
     }
+
+    # the keys of the manual are those that the viewer knows
+    assert [tuple(line) for line in page.evaluate("kinetoscope.keyHelp")] == key_help()
 
     # one window, which begins where each one's step begins
     at = [page.evaluate(GET, name) for name in traces]

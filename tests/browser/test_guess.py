@@ -124,7 +124,8 @@ PAGE = """<!doctype html><html lang=en><meta charset=utf-8><title>x</title><link
 <div class=ks-guess><fieldset class=ks-choices><legend>How many?</legend>
 <label class=ks-choice><input type=radio name=x> <span>3</span></label>
 <label class=ks-choice><input type=radio name=x> <span>5</span></label></fieldset>
-<details class=ks-answer><summary>Just show me</summary><div class=ks-evidence>{}<p>Because.</p></div></details>
+<details class=ks-answer><summary>Just show me</summary>
+<div class=ks-evidence>{}<p>Because.</p></div></details>
 </div><script src=guess.js></script>"""
 SAID = "<p class=ks-right>The recording says: <strong>{}</strong></p>"
 

@@ -37,7 +37,7 @@ class guess(nodes.General, nodes.Element):
 
 
 class guess_choices(nodes.General, nodes.Element):
-    """A :class:`guess_question`, and a :class:`guess_choice` each.  ``name``: of the group, and of the box."""
+    """A :class:`guess_question`, and a :class:`guess_choice` each.  ``name``: of group and box."""
 
 
 class guess_question(nodes.General, nodes.TextElement):

@@ -45,7 +45,8 @@ class Timeline(RecordedDirective):
         }
         ident = self.new_id("timeline")
         try:
-            html = figure_html(trace, ident=ident, title=self.options.get("title"), **view)
+            title = self.options.get("title")
+            html = figure_html(trace, ident=ident, title=title, name=self.name_asked, **view)
             alt = describe(trace, lay_out(trace, width=640, **view))
         except LayoutError as error:
             return self.refuse("option", f"{self.name_asked}: {error}")

@@ -71,7 +71,7 @@ class TraceCompare(RecordedDirective):
             caption = nodes.paragraph("", "", nodes.Text(when), nodes.literal(name, name))
             node = timeline("", caption, ids=[ident])
             node["html"] = (
-                figure_html(trace, ident=ident, title=name, **view).rstrip().removesuffix("</figure>")
+                figure_html(trace, ident=ident, name=name, **view).rstrip().removesuffix("</figure>")
             )
             node["alt"], node["view"] = describe(trace, lay_out(trace, width=640, **view)), view
             node["trace"], node["machine"] = name, self.machine_asked

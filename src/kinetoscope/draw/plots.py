@@ -26,8 +26,8 @@ _ID = re.compile(r'(?<= id=")([^"]+)(?=")')
 _REFERENCE = re.compile(r'(url\(#|href="#)([^")]+)')
 _GREY = 24
 """The difference between its largest and its smallest channel below which a colour is a grey"""
-_CONTRAST = 3.0
-"""What WCAG asks of a line against its ground"""
+_CONTRAST = 4.5
+"""What WCAG asks of small text, which may have the colour of its line, against its ground"""
 _MOST = 8
 """Bars, or lines, that are named before the rest is only counted"""
 
