@@ -139,7 +139,9 @@ SAID = "<p class=ks-right>The recording says: <strong>{}</strong></p>"
         ("<p>Not measured here.</p>", "open", "You guessed 5.", ["3", "5 your guess"]),
     ],
 )
-def test_each_way_to_end(tmp_path, browser, said: str, expected: str, verdict: str, choices: list[str]) -> None:
+def test_each_way_to_end(
+    tmp_path, browser, said: str, expected: str, verdict: str, choices: list[str]
+) -> None:
     (tmp_path / "x.html").write_text(PAGE.format(said), encoding="utf-8")
     for name in ("guess.js", "kinetoscope.css"):
         (tmp_path / name).write_bytes((STATIC / name).read_bytes())

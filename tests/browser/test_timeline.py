@@ -102,11 +102,37 @@ def test_nothing_jumps_when_the_picture_comes_alive(built, browser, served) -> N
 
 def test_names_and_times_are_written_as_in_the_picture(built, walk, trace) -> None:
     names = {e.name for path in built.recordings.rglob("*.json.gz") for e in load(path).events}
-    names |= {"void a::b<int, c<d>>(e)", "(anonymous namespace)::f<1>(int)", "x.py(3): f", "Memcpy HtoD (a -> b)"}
-    names |= {"## Call CompiledFxGraph abc ##", "Kernel2<cutlass_80_tensorop_bf16>(Params)", "plain", "a->b<c>(d)"}
+    names |= {
+        "void a::b<int, c<d>>(e)",
+        "(anonymous namespace)::f<1>(int)",
+        "x.py(3): f",
+        "Memcpy HtoD (a -> b)",
+    }
+    names |= {
+        "## Call CompiledFxGraph abc ##",
+        "Kernel2<cutlass_80_tensorop_bf16>(Params)",
+        "plain",
+        "a->b<c>(d)",
+    }
     ordered = sorted(names)
     assert walk.ask("a.map(kinetoscope.text.candidates)", ordered) == [candidates(name) for name in ordered]
-    times = [0, 1, 999, 1000, 1250, 1750, 37_312, 99_950, 999_949, 999_950, 999_960, 1_005_000, 1_125_000, 10**9, 61 * 10**9]
+    times = [
+        0,
+        1,
+        999,
+        1000,
+        1250,
+        1750,
+        37_312,
+        99_950,
+        999_949,
+        999_950,
+        999_960,
+        1_005_000,
+        1_125_000,
+        10**9,
+        61 * 10**9,
+    ]
     times += [event.dur for event in trace.events]
     assert walk.ask("a.map(kinetoscope.text.formatTime)", times) == [format_time(ns) for ns in times]
 
@@ -155,7 +181,9 @@ def test_the_canvas_follows_the_theme(walk) -> None:
     )
     light = walk.ask(pixel)
     walk.page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    walk.page.wait_for_function(f"document.getElementById('{FIGURE}').kinetoscope.painter.colour.surface === '#14181e'")
+    walk.page.wait_for_function(
+        f"document.getElementById('{FIGURE}').kinetoscope.painter.colour.surface === '#14181e'"
+    )
     dark = walk.ask(pixel)
     walk.page.evaluate("document.documentElement.dataset.theme = 'light'")
     assert sum(light[:3]) > 600 > 300 > sum(dark[:3])
@@ -180,7 +208,9 @@ def test_the_wheel_zooms_where_it_is_meant(walk) -> None:
     page.keyboard.down("Control")
     page.mouse.wheel(0, -200)
     page.keyboard.up("Control")
-    page.wait_for_function(f"document.getElementById('{FIGURE}').kinetoscope.view.span < {0.8 * (before[1] - before[0])}")
+    page.wait_for_function(
+        f"document.getElementById('{FIGURE}').kinetoscope.view.span < {0.8 * (before[1] - before[0])}"
+    )
     assert abs(walk.moment(x) - moment) < walk.span / 500, "what is under the pointer stays there"
 
     page.mouse.click(x, walk.box["y"] + 4)
@@ -228,7 +258,14 @@ def test_pointing_tells_all_and_lights_what_belongs_together(walk, trace) -> Non
     page.mouse.move(*(part + 1 for part in walk.place(op.index)))
     assert walk.lit == {e.index for e in op.walk()} | {kernel.index}
     text = panel.inner_text()
-    for part in (op.name, format_time(op.dur), format_time(op.self_dur), "shapes", "strides", short_name(kernel.name)):
+    for part in (
+        op.name,
+        format_time(op.dur),
+        format_time(op.self_dur),
+        "shapes",
+        "strides",
+        short_name(kernel.name),
+    ):
         assert part in text
     page.mouse.move(*walk.place(kernel.index))
     above = {kernel.launch.index}
@@ -238,7 +275,14 @@ def test_pointing_tells_all_and_lights_what_belongs_together(walk, trace) -> Non
         at = at.parent
     assert walk.lit == {kernel.index} | above
     text = panel.inner_text()
-    for part in (kernel.name, format_time(kernel.dur), format_time(kernel.launch_delay), "grid", "block", "registers"):
+    for part in (
+        kernel.name,
+        format_time(kernel.dur),
+        format_time(kernel.launch_delay),
+        "grid",
+        "block",
+        "registers",
+    ):
         assert part in text
     assert walk.box["height"] == height, "what is told covers nothing and moves no bar"
     panel.get_by_role("button", name=kernel.launch.name).click()
@@ -387,7 +431,11 @@ def test_buttons_do_it_too(walk, trace) -> None:
     assert walk.window == everything(trace)
     tools.get_by_role("button", name="Find").click()
     assert walk.ask("document.activeElement === k.findInput")
-    small = [box for button in tools.locator("button:visible").all() if (box := button.bounding_box())["height"] < 24 or box["width"] < 24]
+    small = [
+        box
+        for button in tools.locator("button:visible").all()
+        if (box := button.bounding_box())["height"] < 24 or box["width"] < 24
+    ]
     assert small == []
 
 
@@ -461,7 +509,9 @@ def test_one_finger_moves_sideways_taps_and_leaves_scrolling_to_the_page(phone, 
     for _ in range(2):
         touch("touchStart", (x, y))
         touch("touchEnd")
-    page.wait_for_function(f"document.getElementById('{FIGURE}').kinetoscope.view.span < {window[1] - window[0]}")
+    page.wait_for_function(
+        f"document.getElementById('{FIGURE}').kinetoscope.view.span < {window[1] - window[0]}"
+    )
     assert abs(phone.window[0] - op.start) < op.dur / 5
     phone.reset()
     x, y = phone.box["x"] + 200, phone.box["y"] + 60
@@ -705,12 +755,16 @@ def test_a_hundred_thousand_events_move_smoothly(visit, say) -> None:
     walk = Walk(page, "big")
     try:
         assert walk.ask("k.model.count") >= 100_000
-        walk.ask("kinetoscope.figures.forEach(each => each.element.isConnected || kinetoscope.figures.delete(each))")
+        walk.ask(
+            "kinetoscope.figures.forEach(each => each.element.isConnected || kinetoscope.figures.delete(each))"
+        )
         found = {zoom: page.evaluate(PAN, zoom) for zoom in (1, 0.03)}
         worst = max(each["p95"] for each in found.values())
         say(f"a frame while panning over 100,000 events: {worst:.1f} ms of scripting at the 95th percentile")
         assert worst <= 8
-        assert max(each["bars"] for each in found.values()) < 12_000, "what is less than a pixel wide is merged"
+        assert max(each["bars"] for each in found.values()) < 12_000, (
+            "what is less than a pixel wide is merged"
+        )
         # what is merged is still told apart by pointing at it, and found
         walk.ask("(k.view.goAll(), k.draw())")
         box = walk.box

@@ -52,7 +52,9 @@ def serving(folder: Path) -> Iterator[str]:
 class Visit:
     """A window in which pages are opened one after the other, and what was wrong in it."""
 
-    def __init__(self, browser, base: str, theme: str, *, javascript: bool = True, touch: bool = False) -> None:
+    def __init__(
+        self, browser, base: str, theme: str, *, javascript: bool = True, touch: bool = False
+    ) -> None:
         self.base = base
         self.javascript = javascript
         self.faults: list[str] = []
