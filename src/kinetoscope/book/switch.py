@@ -43,7 +43,7 @@ class on_other_machine(nodes.Invisible, nodes.Element):
 
 
 class machine_switch(nodes.Invisible, nodes.Element):
-    """What a reader chooses with.  ``labels``: of each machine of :attr:`Book.switch`; ``name``: of the buttons."""
+    """What a reader chooses with.  ``labels``: of each of :attr:`Book.switch`; ``name``: of the buttons."""
 
 
 @contextmanager
