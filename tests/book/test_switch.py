@@ -69,6 +69,25 @@ It is one kernel.
 Two layers are five.
 ```
 
+````{ladder}
+The ladder.
+
+```{rung} linear_eager geglu_eager
+:doc: plain
+A step, and another.
+```
+````
+
+```{guess}
+:right: time(linear_eager.kernels) < us(5)
+Is it quick?
+
+- yes
+- no
+
+So it is.
+```
+
 ````{when} machine.gpu_arch == "sm_90"
 ## About ninety
 
@@ -198,6 +217,8 @@ def test_a_page_is_that_of_each_machine(built) -> None:
         assert f"The caption says {time}." in text
         assert f"What changed is {time}." in text
         assert f"It is quick, with {time}." in text
+        assert f"linear_eager1 kernel, {time} on the GPU" in text
+        assert f"The recording says: {'no' if number else 'yes'}" in text
         # the contents, in the heading's words, keep to the first machine
         assert other not in text[: text.index("Table of Contents")][text.index("Recorded on") :]
     mine, others = text_on(html, 0), text_on(html, 1)
@@ -205,6 +226,7 @@ def test_a_page_is_that_of_each_machine(built) -> None:
     assert "holds here: 2.72 µs" in mine and "does not hold here: 8.16 µs" in others
     assert "– not measured here count(geglu_eager.kernels) == 5" in others
     assert "sweep cannot be shown here." in others and "cannot be shown" not in mine
+    assert "geglu_eager cannot be shown here." in others
     assert "Only ninety, 2.72 µs" in mine and "Only ninety" not in others
     assert "Only eighty, 8.16 µs, see Plain." in others and "Only eighty" not in mine
     # without JavaScript, and for who reads a page as text, it is the first machine's
@@ -280,11 +302,24 @@ def test_a_figure_of_each_machine(two) -> None:
         recorded["files"].append(figure)
         path.write_text(json.dumps(recorded), encoding="utf-8")
         (path.parent / figure).write_bytes(PNG + machine.encode())
+        # and one that is kept as a drawing, too
+        drawing = f'<svg viewBox="0 0 9 9"><g id="part"><text>drawn on {machine}</text></g></svg>'
+        second = figure.replace("1.png", "2.png")
+        recorded["blocks"][-1]["rst"] += f"\n\n.. image-sg:: {place.replace(figure, second)}\n   :alt: it\n\n"
+        recorded["files"] += [second, second.replace("png", "svg")]
+        path.write_text(json.dumps(recorded), encoding="utf-8")
+        (path.parent / second).write_bytes(PNG)
+        (path.parent / second.replace("png", "svg")).write_text(drawing, encoding="utf-8")
     built = two.build("-W")
     assert built.status == 0, built.err
     images = re.findall(r'<img src="\.\./(_images/[^"]+)"[^>]*alt="drawn"', built.html("gallery/one"))
     drawn = [(built.outdir / image).read_bytes().removeprefix(PNG).decode() for image in images]
     assert drawn == [OWN, OTHER]
+    for number, (mine, others) in enumerate([(OWN, OTHER), (OTHER, OWN)]):
+        page = Parts.of(built.html("gallery/one"), number)
+        assert f"drawn on {mine}" in page.text and f"drawn on {others}" not in page.text
+    assert len(re.findall('id="([^"]*-part)"', built.html("gallery/one"))) == 2
+    assert len(set(re.findall('id="([^"]*-part)"', built.html("gallery/one")))) == 2
 
 
 def test_the_control(built, parse_html: Callable) -> None:
@@ -356,6 +391,8 @@ def test_another_recording_is_another_page(two) -> None:
     gone = two.build("-W")
     assert gone.read == ["gallery/one", "gallery/two", "read"]
     assert "ks-switch" not in gone.html("read")
+    write_other(two)
+    assert two.build("-W").read == ["gallery/one", "gallery/two", "read"]
 
 
 def test_read_by_several_processes_it_is_the_same(two) -> None:

@@ -32,7 +32,7 @@ def add_banner(app: Sphinx, doctree: nodes.document) -> None:
             said[name] = _sentences(env)
     banner += side_by_side(book, said)
     if len(said) > 1:
-        banner += machine_switch("", labels=labels(book), number=env.new_serialno("kinetoscope-switch"))
+        banner += machine_switch("", labels=labels(book), name=nodes.make_id(f"ks-switch-{env.docname}"))
     title = next(doctree.findall(nodes.title), None)
     place = title.parent if title is not None else doctree
     place.insert(place.index(title) + 1 if title is not None else 0, banner)

@@ -43,7 +43,7 @@ class on_other_machine(nodes.Invisible, nodes.Element):
 
 
 class machine_switch(nodes.Invisible, nodes.Element):
-    """What a reader chooses with.  ``labels``: of each machine of :attr:`Book.switch`."""
+    """What a reader chooses with.  ``labels``: of each of :attr:`Book.switch`; ``name``: of the buttons."""
 
 
 @contextmanager
@@ -175,9 +175,8 @@ def depart_on_other_machine_html(translator: Any, node: on_other_machine) -> Non
 
 def visit_machine_switch_html(translator: Any, node: machine_switch) -> None:
     """Radio buttons, which nobody sees where there is no JavaScript."""
-    group = f"ks-switch-{node['number']}"
     buttons = "".join(
-        f'<label><input type="radio" name="{group}" value="{number}" autocomplete="off"'
+        f'<label><input type="radio" name="{node["name"]}" value="{number}" autocomplete="off"'
         f"{' checked' if number == 0 else ''}> {escape(label)}</label>"
         for number, label in enumerate(node["labels"])
     )

@@ -39,7 +39,7 @@
       this.key = model.key;
       const start = Number(element.dataset.start ?? 0) - origin;
       const end = Number(element.dataset.end ?? model.extent) - origin;
-      this.view = view ?? new ks.View(start, end, -origin, model.extent - origin);
+      this.view = view ?? new ks.View(start, end, (model.data.start ?? 0) - origin, model.extent - origin);
       this.layout = new ks.Layout(model, this.view, origin);
       this.layout.homeSteps = this._homeSteps(start + origin, end + origin);
       this.selected = -1;
