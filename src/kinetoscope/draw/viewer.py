@@ -1,4 +1,4 @@
-"""What the walkable timeline consists of: classic scripts, in the order in which they must run, and a style sheet.
+"""What the walkable timeline consists of: classic scripts, in the order they must run in, and a style sheet.
 
 A page of the book loads them when a figure comes near the screen; a page that stands alone holds them, before
 the script that :func:`kinetoscope.draw.data_script` makes.
