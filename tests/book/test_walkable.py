@@ -11,7 +11,9 @@ from urllib.parse import unquote
 import pytest
 
 from kinetoscope.draw import data_script
-from kinetoscope.trace import load
+from kinetoscope.draw.window import DRAWN
+from kinetoscope.measure.compare import compare
+from kinetoscope.trace import Kind, load
 
 MACHINE = "test-gpu-9000"
 FILES = {
@@ -71,13 +73,13 @@ def load_path(site, name: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("builder", ["epub", "json", "latex", "text"])
+@pytest.mark.parametrize("builder", ["epub", "json"])
 def test_only_beside_those_of_a_site(site, builder: str) -> None:
     options = ["-D", "version=1", "-D", "epub_show_urls=no"] if builder == "epub" else []
     built = site.build(*options, builder=builder)
     assert not built.traceback
     assert not beside(built)
-    assert not [name for name, data in built.files().items() if b"ks-tools" in data and ".css" not in name]
+    assert not [name for name, data in built.files().items() if b"ks-tools" in data and "_static" not in name]
 
 
 def test_what_does_not_change_is_not_written_again(site) -> None:
@@ -190,3 +192,32 @@ def test_an_odd_name_does_no_harm_to_an_address(site, parse_html) -> None:
     [box] = tools(built, parse_html, "read")
     assert (built.outdir / unquote(box["data-src"])).is_file()
     assert "#" not in box["href"] and box["aria-label"] == f"Download trace {name}"
+
+
+@pytest.mark.parametrize("by", ["kernel", "op"])
+def test_a_comparison_tells_the_viewer_what_belongs_together(site, parse_html, by: str) -> None:
+    site.write(
+        "docs/read.md",
+        f"# Read\n\n```{{trace-compare}} linear_eager geglu_eager\n:by: {by}\nWhat came of it.\n```\n",
+    )
+    built = site.build("-W")
+    assert built.status == 0, built.err
+    page = built.html("read")
+    [text] = re.findall(r'<script type="application/json" class="ks-pairs">(.*?)</script>', page)
+    found = json.loads(text)
+    figures = [attrs["id"] for tag, attrs in parse_html(page).tags if tag == "figure"]
+    assert found["figures"] == figures and len(figures) == 2
+    for figure, name in zip(figures, ("linear_eager", "geglu_eager"), strict=True):
+        whole = page.partition(f'id="{figure}"')[2].partition("</figure>")[0]
+        assert f'data-trace="{MACHINE}/{name}"' in whole
+        assert f'<span class="pre">{name}</span>' in whole, "a reader is told which is which"
+    traces = [load(load_path(site, name)) for name in ("linear_eager", "geglu_eager")]
+    pairs = compare(*traces, *(kind for kind in Kind if kind in DRAWN))
+    expected = {
+        (pair.change, tuple(e.index for e in pair.events_before), tuple(e.index for e in pair.events_after))
+        for pair in pairs
+    }
+    assert {(pair["change"], *map(tuple, pair["places"])) for pair in found["pairs"]} == expected
+    told = {index for pair in found["pairs"] if pair["told"] for index in pair["places"][0]}
+    kinds = {event.kind for event in traces[0].events if event.index in told}
+    assert kinds == ({Kind.OP} if by == "op" else {Kind.KERNEL})

@@ -30,6 +30,7 @@ def figure_html(
     ident: str,
     caption: str = "",
     title: str | None = None,
+    name: str = "",
     steps: Steps = None,
     zoom: str | None = None,
     highlight: Sequence[str] = (),
@@ -40,8 +41,8 @@ def figure_html(
     """A ``<figure class="ks-timeline">`` that reads well from 340 px to the page's full width.
 
     ``ident`` becomes the figure's id and must be unique in the page; ``caption`` is HTML, put into
-    the ``<figcaption>`` as it is; ``title`` is plain text, by default what the figure covers.  The
-    other options are :func:`~kinetoscope.draw.layout.lay_out`'s.
+    the ``<figcaption>`` as it is; ``title`` is plain text, by default what the figure covers, after the
+    trace's ``name`` if that is given.  The other options are :func:`~kinetoscope.draw.layout.lay_out`'s.
 
     Raises :class:`~kinetoscope.draw.window.LayoutError` as ``lay_out`` does, and ValueError for an
     ``ident`` that is no HTML id.
@@ -61,11 +62,13 @@ def figure_html(
         )
         for w in (WIDE_PX, NARROW_PX)
     )
-    title = title or headline(trace, wide)
+    title = title or (f"{name}: " if name else "") + headline(trace, wide)
     text = describe(trace, wide)
     window = wide.window
+    compared = " ks-compared" if changes is not None else ""
+    span = f'data-start="{window.start}" data-end="{window.end}"'
     parts = [
-        f'<figure class="ks-timeline" id="{ident}" data-start="{window.start}" data-end="{window.end}">',
+        f'<figure class="ks-timeline{compared}" id="{ident}" {span}>',
         '<div class="ks-frame"><div class="ks-wide">',
         svg(wide, ident=f"{ident}-wide", title=title, description=text),
         '</div><div class="ks-narrow">',

@@ -6,6 +6,7 @@ the script that :func:`kinetoscope.draw.data_script` makes.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 STATIC = Path(__file__).with_name("static")
@@ -44,6 +45,13 @@ def viewer_script() -> str:
 def viewer_style() -> str:
     """All of :data:`STYLES` as one."""
     return "".join((STATIC / name).read_text(encoding="utf-8") for name in STYLES)
+
+
+def key_help() -> list[tuple[str, str]]:
+    """The keys of a timeline and what each does, from the script that obeys them."""
+    text = (STATIC / "keys.js").read_text(encoding="utf-8")
+    listed = text.partition("ks.keyHelp = [")[2].partition("];")[0]
+    return re.findall(r'\["([^"]+)", "([^"]+)"\]', listed)
 
 
 def _without_comments(script: str) -> str:

@@ -7,9 +7,9 @@
 
   /** @typedef {{change: string, said: string, ratio: string, told: boolean, places: [number[], number[]]}} Pair */
 
-  /** Names with the sign of what became of them, where that is one for all events of the name. */
+  /** Names, some of them with the sign of what became of their events. */
   class SignedLettering extends ks.text.Lettering {
-    /** @param {string[]} names @param {number} font @param {(string | undefined)[]} signs by name */
+    /** @param {string[]} names @param {number} font @param {(string | undefined)[]} signs as long as the names */
     constructor(names, font, signs) {
       super(names, font);
       this.signs = signs;
@@ -73,14 +73,7 @@
     /** @param {ks.Figure} figure @param {number} k 0: before, 1: after */
     join(figure, k) {
       const other = this.figures[1 - k];
-      const { model, painter, layout } = figure;
-      const signs = [];
-      for (let i = 0; i < model.count; i++) {
-        const pair = this.found.pairs[this.pairOf[k][i]];
-        if (pair?.told) signs[model.name[i]] = this.found.signs[pair.change];
-      }
-      painter.lettering = new SignedLettering(model.names, layout.style.font, signs);
-
+      this.sign(figure, k);
       const partners = () => {
         const i = figure.hovered >= 0 ? figure.hovered : figure.selected;
         other.light(i < 0 ? [] : this.partners(k, i));
@@ -101,16 +94,37 @@
       });
       figure.on("overlay", on => {
         if (other.layout.overlaid === on || !other.model.steps.length) return;
-        const { before } = { before: figure._before };
         const { view } = figure;
         const max = view.max;
         other.overlay(on);
         if (!on) return;
-        other._before = before;
+        // The second of them found the window as the first had made it.
+        other._before = figure._before;
         view.max = view.home.end = Math.max(max, view.max);
         view.set(0, view.max);
       });
       figure.invalidate();
+    }
+
+    /** A signed name is one of its own: an op may be called as the kernel that it launches. */
+    sign(figure, k) {
+      const { model, painter, layout } = figure;
+      const names = [...model.names];
+      const signs = new Array(names.length);
+      const signed = new Map();
+      const name = Int32Array.from(model.name, (id, i) => {
+        const number = this.pairOf[k][i];
+        const pair = this.found.pairs[number];
+        if (!pair?.told) return id;
+        if (!signed.has(number)) {
+          signed.set(number, names.push(names[id]) - 1);
+          signs.push(this.found.signs[pair.change]);
+        }
+        return signed.get(number);
+      });
+      // Others on the page draw the same trace without signs.
+      painter.model = Object.create(model, { name: { value: name }, names: { value: names } });
+      painter.lettering = new SignedLettering(names, layout.style.font, signs);
     }
 
     /** What an event became in the other trace, in the step there that stands beside its own. */

@@ -15,7 +15,7 @@
     ["F or /", "find by name"],
     ["M", "measure the selected event; again: up to the next one selected"],
     ["O", "steps on top of each other"],
-    ["?", "this help"],
+    ["?", "help"],
   ];
 
   /** The zoom that buttons and keys do, around the selected event if it is in view. */

@@ -86,14 +86,14 @@
 
   // One tab stop for all numbers of the page, one for each table: arrow keys go on from there.
   let numbers = [];
+  const how = ks.make("p", { class: "ks-unseen", id: "ks-numbers-how" },
+    "Shows its events in the timeline. Arrow keys go to the next number.");
   const seen = number => number.getClientRects().length > 0;
   const stop = (at = numbers.find(seen)) => {
     for (const number of numbers) number.tabIndex = number === at ? 0 : -1;
   };
   const rove = () => {
     numbers = [...document.querySelectorAll(`.ks-measured${SOURCES}, span[data-trace]${SOURCES}`)].filter(useful);
-    const how = ks.make("p", { class: "ks-unseen", id: "ks-numbers-how" },
-      "Shows its events in the timeline. Arrow keys go to the next number.");
     if (numbers.length) (document.querySelector("main") ?? document.body).append(how);
     for (const number of numbers) {
       number.tabIndex = -1;
@@ -115,6 +115,7 @@
   const ours = target => target.closest?.(".ks-walkable") ?? null;
   const listen = () => {
     rove();
+    document.addEventListener("kinetoscope:machine", rove);
     document.addEventListener("pointerover", event => {
       if (event.pointerType !== "touch") light(ours(event.target) ?? ours(document.activeElement));
     });
