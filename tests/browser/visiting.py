@@ -1,4 +1,4 @@
-"""What the browser tests share: which browser, a server for a folder, and a window that notes what is wrong."""
+"""What the browser tests share: a browser, a server for a folder, and a window that notes what is wrong."""
 
 from __future__ import annotations
 

@@ -131,9 +131,16 @@
     resize() {
       const width = this.host.clientWidth;
       if (!width) return;
-      const narrow = this.element.clientWidth < 600;
+      // As large as the picture under it, whatever the page's styles make of that.
+      const picture = [...this.frame.querySelectorAll(".ks-svg")].find(svg => svg.getClientRects().length);
+      let narrow = this.element.clientWidth < 600;
       const [units, least, most] = narrow ? NARROW : WIDE;
       this.scale = Math.min(Math.max(width, least), most) / units;
+      if (picture) {
+        const drawn = picture.viewBox.baseVal.width;
+        narrow = drawn < 480;
+        this.scale = picture.getBoundingClientRect().width / drawn;
+      }
       this.layout.resize(width / this.scale, narrow);
       this.layout.needRows(this.view.atHome);
       this._fitHeight();
@@ -248,7 +255,7 @@
       if (this.painter.tape) this.setTape(null);
       else if (this.view.back()) this.say("Back.");
       else if (this.selected >= 0) this.select(-1);
-      else if (this.hits.length) this.setHits(new Int32Array(0));
+      else if (this.hits.length) this.closeFind();
       else return false;
       return true;
     }
