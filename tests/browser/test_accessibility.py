@@ -20,12 +20,13 @@ COLOUR = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text
 PAGES_WITH_CODE = ("gallery/02_linear", "use/one-script", "reference/configuration")
 # What axe would spend most of its time on to no end: the bars of a drawing, which is one picture to a screen
 # reader and of which axe cannot tell the ground (tests/draw holds the palette to its contrast); each word of
-# code; the hundredth row of a table, made as the others are.
+# code; the tenth timeline and the hundredth row of a table, made as the others are.
 PRUNE = """code => {
   for (const drawing of document.querySelectorAll("svg.ks-svg"))
     drawing.replaceChildren(...drawing.querySelectorAll(":scope > title, :scope > desc"));
   if (code) for (const part of document.querySelectorAll("pre")) part.textContent = part.textContent;
-  for (const row of document.querySelectorAll(".ks-table tbody tr:nth-child(n + 5)")) row.remove();
+  for (const figure of [...document.querySelectorAll("figure.ks-timeline")].slice(2)) figure.remove();
+  for (const row of document.querySelectorAll(".ks-table tbody tr:nth-child(n + 4)")) row.remove();
   for (const part of document.querySelectorAll(".ks-answer, .sd-dropdown")) part.open = true;
 }"""
 RUN = """async options => {
