@@ -92,7 +92,7 @@ def test_nothing_jumps_when_the_picture_comes_alive(built, browser, served) -> N
             assert walk.window == (start, max(end, start + 1))
             svg = walk.element.locator(".ks-wide svg").bounding_box()
             assert abs(svg["height"] - walk.box["height"]) < 1
-            assert abs(svg["x"] - walk.box["x"]) < 5
+            assert abs(svg["x"] - walk.box["x"]) < 1
             drawn = walk.ask(
                 "[...document.querySelectorAll(`[id='${k.id}'] .ks-wide svg text`)]"
                 ".flatMap(t => [...t.childNodes].map(n => n.textContent.trim())).filter(Boolean)"

@@ -110,7 +110,7 @@
         this.invalidate();
         this.emit("view");
       });
-      new ResizeObserver(() => this.resize()).observe(this.host);
+      new ResizeObserver(() => this.resize()).observe(this.frame);
       ks.onThemeChange(() => {
         this.painter.readColours();
         this.invalidate();
@@ -129,8 +129,8 @@
     }
 
     resize() {
-      const width = this.host.clientWidth;
-      if (!width) return;
+      let width = this.frame.clientWidth - 8;
+      if (width <= 0) return;
       // As large as the picture under it, whatever the page's styles make of that.
       const picture = [...this.frame.querySelectorAll(".ks-svg")].find(svg => svg.getClientRects().length);
       let narrow = this.element.clientWidth < 600;
@@ -139,8 +139,14 @@
       if (picture) {
         const drawn = picture.viewBox.baseVal.width;
         narrow = drawn < 480;
-        this.scale = picture.getBoundingClientRect().width / drawn;
+        const box = picture.getBoundingClientRect();
+        this.scale = box.width / drawn;
+        // In the same place where there is little room beside it, else in all the room there is.
+        width = picture.parentElement.getBoundingClientRect().width;
+        if (width < 1.06 * box.width) width = box.width;
       }
+      this.width = width;
+      this.host.style.width = picture ? `${width}px` : "";
       this.layout.resize(width / this.scale, narrow);
       this.layout.needRows(this.view.atHome);
       this._fitHeight();
@@ -152,7 +158,7 @@
       if (this.view.atHome) this._home = wanted;
       const height = Math.min(wanted, Math.max(TALLEST, this._home ?? 0));
       this.host.style.height = `${height.toFixed(2)}px`;
-      this.painter.resize(this.host.clientWidth, height, this.scale);
+      this.painter.resize(this.width, height, this.scale);
     }
 
     /** Draw before the next picture on the screen. */

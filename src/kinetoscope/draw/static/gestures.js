@@ -84,7 +84,7 @@
     const twoFingers = () => {
       const [a, b] = [...down.values()];
       const apart = b.x - a.x;
-      if (Math.abs(apart) < 12) return;
+      if (!pinch || Math.abs(apart) < 12) return;
       const perPx = (pinch.b - pinch.a) / apart;
       if (perPx <= 0) return;
       const start = pinch.a - (a.x - layout.style.side) * perPx;

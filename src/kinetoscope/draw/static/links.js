@@ -112,7 +112,7 @@
     }
   };
 
-  const ours = target => target.closest?.(".ks-walkable") ?? null;
+  const ours = target => target?.closest?.(".ks-walkable") ?? null;
   const listen = () => {
     rove();
     document.addEventListener("kinetoscope:machine", rove);
