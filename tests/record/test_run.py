@@ -30,6 +30,25 @@ def line_of(path: Path, text: str) -> int:
     return number
 
 
+def test_two_runs_at_once(darkroom, old_recording: Callable[[], bool]) -> None:
+    """The second would take what the first is writing for what a killed run left behind."""
+    code = (
+        "import subprocess, sys\nfrom filelock import FileLock\n"
+        f"lock = FileLock({str(darkroom.folder / '.lock')!r}, timeout=60)\n"
+        "with lock:\n    print('held', flush=True)\n    sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(store.RecordingError, match=r"another build is recording into .*a-gpu; wait"):
+            darkroom.record(darkroom.example("two", "x = 2"))
+        assert old_recording()
+        other.communicate("")
+    assert darkroom.record(darkroom.example("two", "x = 2")).failures == []
+
+
 # --- a run that goes well -----------------------------------------------------------------------------------
 
 
@@ -242,7 +261,7 @@ def test_a_full_disk_where_recordings_lie(darkroom, tmp_path: Path) -> None:
         assert "No space left on device" in message
         assert "its previous recording is kept; free some space and build again" in message
         assert darkroom.read().examples["one"].fingerprint == before
-        assert sorted(path.name for path in darkroom.folder.iterdir()) == ["machine.json", "one"]
+        assert {path.name for path in darkroom.folder.iterdir()} - {".lock"} == {"machine.json", "one"}
     finally:
         os.system(f"umount '{disk}'")
 
@@ -335,7 +354,7 @@ def test_what_a_killed_run_left_is_put_right_by_the_next(darkroom) -> None:
     (darkroom.folder / ".one.new").mkdir()
     assert list(darkroom.read().examples) == ["one"]
     darkroom.record()
-    assert sorted(item.name for item in darkroom.folder.iterdir()) == ["machine.json", "one"]
+    assert {item.name for item in darkroom.folder.iterdir()} - {".lock"} == {"machine.json", "one"}
 
 
 # --- what is stale ------------------------------------------------------------------------------------------

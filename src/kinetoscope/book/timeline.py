@@ -34,7 +34,7 @@ class Timeline(RecordedDirective):
         "title": directives.unchanged_required,
     }
 
-    def run(self) -> list[Node]:
+    def show(self) -> list[Node]:
         trace = self.find(self.book.trace)
         if trace is None:
             return self.nothing_to_show()
@@ -50,7 +50,7 @@ class Timeline(RecordedDirective):
             alt = describe(trace, lay_out(trace, width=640, **view))
         except LayoutError as error:
             return self.refuse("option", f"{self.name_asked}: {error}")
-        node = timeline("", *self.parse_content_to_nodes(), ids=[ident])
+        node = timeline("", *self.caption(), ids=[ident])
         node["html"] = html.rstrip().removesuffix("</figure>")
         node["alt"], node["view"] = alt, view
         node["trace"], node["machine"] = self.name_asked, self.machine_asked

@@ -41,7 +41,7 @@ class TraceCompare(RecordedDirective):
         "no-timelines": directives.flag,
     }
 
-    def run(self) -> list[Node]:
+    def show(self) -> list[Node]:
         found = []
         for name in self.arguments:
             self.asked = name
@@ -53,7 +53,7 @@ class TraceCompare(RecordedDirective):
         kinds = (Kind.OP,) if self.options.get("by") == "op" else DEFAULT_KINDS
         pairs = compare(before, after, *kinds)
         figures = [] if "no-timelines" in self.options else self._figures(before, after, pairs, kinds)
-        return [*figures, self._table(pairs), *self.parse_content_to_nodes()]
+        return [*figures, self._table(pairs), *self.caption()]
 
     @property
     def name_asked(self) -> str:

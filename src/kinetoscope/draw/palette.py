@@ -9,9 +9,9 @@ grey print tell them apart; ``ink`` on ``fill`` reaches the contrast WCAG AA ask
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from kinetoscope.measure.kernel_names import is_gemm
 from kinetoscope.trace.events import Event, Kind
 
 
@@ -87,15 +87,6 @@ KIND_LABELS = {
     "copy": "copy, memset",
 }
 """What the legend calls each kind, in the order it lists them."""
-
-_GEMM = re.compile(
-    r"gemm|gemv|nvjet|xmma|cutlass|cublas|\bmma|matmul|\bmm_|_mm_|triton_tem|convolve|cijk_", re.IGNORECASE
-)
-
-
-def is_gemm(kernel_name: str) -> bool:
-    """Whether a kernel's name is one of a matrix multiplication's."""
-    return _GEMM.search(kernel_name) is not None
 
 
 def kind_class(event: Event) -> str:

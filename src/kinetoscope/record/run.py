@@ -11,7 +11,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -103,10 +104,39 @@ def record(scripts: Iterable[Script], now: Provenance, studio: Studio, *, all_st
 
     An example that fails keeps its previous recording and does not stop the others.  ``all_stems``: every
     example there is; recordings of examples that are gone are dropped once all went well.
+
+    Raises :class:`RecordingError` while another run records into the same folder.
     """
+    with _alone(studio.machine_folder):
+        return _record_all(list(scripts), now, studio, all_stems)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keeps a second run out: it would take what the first is writing for what a killed one left behind."""
+    # torch needs it, so it is there wherever examples can be run
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / ".lock", timeout=0)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise RecordingError(
+            f"another build is recording into {folder}; wait until it ends and build again, or record under "
+            "another name (kinetoscope_machine_name)"
+        ) from error
+    except OSError:
+        pass  # nothing can be written there: that is told with each example
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _record_all(scripts: list[Script], now: Provenance, studio: Studio, all_stems: set[str]) -> RecordRun:
     finish_swaps(studio.machine_folder)
     drop_leftovers(studio.machine_folder)
-    scripts = list(scripts)
     result = RecordRun()
     rev = revision(scripts[0].path.parent, *(script.path for script in scripts)) if scripts else ""
     machine = replace(now, revision=rev)
@@ -247,8 +277,11 @@ def _collect(
         return Failure(
             script.path, 0, "wrote no trace: export one with prof.export_chrome_trace('traces/NAME.json.gz')"
         )
-    for path in sorted((scratch / "src" / gallery_dir / "images").glob("*.png")):
+    images = scratch / "src" / gallery_dir / "images"
+    for path in sorted(images.glob("*.png")):
         files[path.name] = path.read_bytes()
+    for path in sorted(images.glob("*.svg")):
+        files[path.name] = scrubber.text(path.read_text(encoding="utf-8")).encode("utf-8")
     return files
 
 
