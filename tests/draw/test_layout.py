@@ -118,8 +118,13 @@ def test_python_frames_only_when_asked(sample) -> None:
     assert "python" in lay_out(trace, width=720, python=True).kinds
 
 
-def test_a_large_trace_stays_a_small_picture(sample) -> None:
+def test_a_large_trace_stays_a_small_picture(sample, make) -> None:
     assert len(lay_out(sample("crowded"), width=720).bars) <= 2 * 720
+    for i in range(20_000):
+        make.add("x", (Kind.OP, Kind.CALL)[i % 2], i * 100, 60)
+    picture = lay_out(make.trace(), width=720)
+    assert len(picture.bars) <= 2 * 720, "also where kinds take turns"
+    assert sum(1 + len(bar.merged) for bar in picture.bars) == 20_000
 
 
 @pytest.mark.parametrize(
