@@ -100,12 +100,7 @@ html_show_sphinx = False
 html_use_index = False
 html_copy_source = True
 html_theme_options = {
-    "logo": {
-        "text": "Kinetoscope",
-        "image_light": "docs/_static/favicon.svg",
-        "image_dark": "docs/_static/favicon.svg",
-        "alt_text": "",
-    },
+    "logo": {"text": "Kinetoscope"},
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "show_prev_next": True,

@@ -252,7 +252,7 @@ def test_the_readers_own_theme_is_kept(website, browser, served, theme: str) -> 
 def test_without_javascript_figures_and_tables_are_there(website, browser, served, width, theme) -> None:
     with Visit(browser, served, theme, javascript=False) as visit:
         visit.page.set_viewport_size({"width": width, "height": WIDTHS[width]})
-        for name in ("index", "read/linear", "read/fused-kernels", "gallery/02_linear"):
+        for name in ("read/simple-mlp", "read/linear", "read/fused-kernels", "gallery/02_linear"):
             page = website.page(name)
             visit.open(name)
             kind = "narrow" if width == 360 else "wide"

@@ -658,7 +658,7 @@ MUTATIONS = [
         with_gpu("NVIDIA B200", "sm_100"),
         about=("*",),
         seen=(
-            says("index", "recording of the examples on a NVIDIA B200", "NVIDIA H200"),
+            says("index", "recording of the examples on an NVIDIA B200", "NVIDIA H200"),
             says(LINEAR, "Recorded on NVIDIA B200,", "NVIDIA H200"),
             says("gallery/02_linear", "Recorded on NVIDIA B200,", "NVIDIA H200"),
             says("lookup/machines", "NVIDIA B200 (sm_100)", "NVIDIA H200"),

@@ -265,7 +265,7 @@ def words(page) -> str:
 
 def asked_for(path: Path, directive: str) -> int:
     """How often a page of the book asks for a figure or a table."""
-    return len(re.findall(rf"^`{{3,}}\{{{directive}\}}", without_quotes(path), re.MULTILINE))
+    return len(re.findall(rf"^[`:~]{{3,}}\{{{directive}\}}", without_quotes(path), re.MULTILINE))
 
 
 def without_quotes(path: Path) -> str:
@@ -280,7 +280,11 @@ def test_every_timeline_and_table_is_drawn(website, name: str) -> None:
     timelines = asked_for(source, "timeline")
     tables = asked_for(source, "profiler-table") + asked_for(source, "recorded-table")
     measured = len(re.findall(r"\{measured\}`", without_quotes(source)))
-    assert timelines > 0
+    strips = len(page.by_class("ks-strip", "svg"))
+    # above each strip of a ladder stand two numbers
+    measured += 2 * strips
+    assert timelines + strips > 0
+    assert len(page.by_class("ks-rung", "li")) == asked_for(source, "rung")
     drawn = len(page.by_class("ks-timeline", "figure"))
     # a comparison draws two
     assert timelines <= drawn <= timelines + 2 * asked_for(source, "trace-compare")

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 CARD = "_images/card.png"
 """Where the card lies in the built site"""
+_SITES = ("html", "dirhtml")
+"""The builders whose pages others can link to"""
 _LONGEST = 200
 """Characters of a description that others show"""
 
@@ -68,7 +70,7 @@ def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
     """``build-finished``: every page of the site, as https://www.sitemaps.org/protocol.html has it."""
     target = Path(app.outdir) / "sitemap.xml"
     base = str(app.config.html_baseurl or "")
-    if exception is not None or app.builder.format != "html" or not base:
+    if exception is not None or app.builder.name not in _SITES or not base:
         return
     base = base.rstrip("/") + "/"
     lines = ['<?xml version="1.0" encoding="utf-8"?>']
@@ -82,7 +84,7 @@ def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
 
 def draw_card(app: Sphinx, exception: Exception | None) -> None:
     """``build-finished``: the card, with the ladder of the first page, if there is one."""
-    if exception is not None or app.builder.format != "html" or not app.config.html_baseurl:
+    if exception is not None or app.builder.name not in _SITES or not app.config.html_baseurl:
         return
     root = app.env.get_doctree(app.config.root_doc)
     found = next(root.findall(ladder), None)
