@@ -6,22 +6,13 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
-import os
-import shutil
-import threading
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
+from visiting import Visit, serving
 
 pytestmark = pytest.mark.browser
 
 WIDTHS = {360: 780, 768: 1024, 1440: 900}
 SMALLEST_TEXT = 10.5  # CSS pixels, as a reader sees it
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 SET_THEME = """theme => {
   document.documentElement.dataset.theme = theme;
@@ -68,115 +59,6 @@ LOOK = """smallest => {
   for (const box of document.querySelectorAll(".ks-table")) seen.tables += shown(box);
   return seen;
 }"""
-
-
-def chromium() -> str | None:
-    """The browser to use, if there is one."""
-    named = os.environ.get("KINETOSCOPE_CHROMIUM")
-    if named:
-        return shutil.which(named) or named
-    return next(filter(None, map(shutil.which, NAMES)), None)
-
-
-def unavailable(reason: str) -> None:
-    """Skip, or fail where a browser was promised."""
-    if os.environ.get("KINETOSCOPE_REQUIRE_BROWSER") == "1":
-        pytest.fail(f"KINETOSCOPE_REQUIRE_BROWSER is 1, but {reason}")
-    pytest.skip(reason)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    program = chromium()
-    if program is None:
-        unavailable("there is no Chromium or Chrome: install one, or set KINETOSCOPE_CHROMIUM")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        unavailable("playwright is not installed (pip install playwright)")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
-        yield started
-        started.close()
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture(scope="module")
-def served(built) -> Iterator[str]:
-    """The site's address on this machine."""
-    handler = functools.partial(Quiet, directory=str(built.html))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/"
-        server.shutdown()
-        thread.join()
-
-
-@pytest.fixture(scope="module")
-def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    named = os.environ.get("KINETOSCOPE_SCREENSHOTS")
-    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-class Visit:
-    """A window in which pages are opened one after the other, and what was wrong in it."""
-
-    def __init__(self, browser, base: str, theme: str, *, javascript: bool = True) -> None:
-        self.base = base
-        self.javascript = javascript
-        self.faults: list[str] = []
-        self.name = ""
-        self.context = browser.new_context(
-            color_scheme=theme,
-            java_script_enabled=javascript,
-            reduced_motion="reduce",
-            service_workers="block",
-        )
-        self.context.add_init_script(
-            f"try {{ localStorage.mode = localStorage.theme = '{theme}' }} catch {{}}"
-        )
-        self.context.route(lambda url: not self.is_ours(url), self._leave)
-        self.page = self.context.new_page()
-        self.page.on("console", lambda said: said.type == "error" and self.note(f"console: {said.text}"))
-        self.page.on("pageerror", lambda error: self.note(f"script: {error}"))
-        self.page.on("requestfailed", self._failed)
-        self.page.on(
-            "response", lambda answer: answer.status >= 400 and self.note(f"{answer.status}: {answer.url}")
-        )
-
-    def is_ours(self, url: str) -> bool:
-        return url.startswith((self.base, "data:", "blob:"))
-
-    def _failed(self, request) -> None:
-        if request.failure == "net::ERR_ABORTED":
-            return  # still on its way when the next page was opened; what is not there is answered with 404
-        # scripts that were announced and may not run
-        if self.javascript or request.resource_type != "script":
-            self.note(f"failed: {request.url}: {request.failure}")
-
-    def _leave(self, route) -> None:
-        self.note(f"a request left the site: {route.request.url}")
-        route.abort()
-
-    def note(self, fault: str) -> None:
-        self.faults.append(f"{self.name}: {fault}")
-
-    def open(self, name: str) -> None:
-        self.name = name
-        self.page.goto(f"{self.base}{name}.html", wait_until="load")
-
-    def __enter__(self) -> Visit:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.context.close()
 
 
 def look(visit: Visit, name: str, width: int, theme: str, timelines: int) -> None:
@@ -312,12 +194,8 @@ PAGE = "<!doctype html><html data-theme='light'><title>x</title><body style='bac
 def test_a_fault_is_noticed(tmp_path, browser, html: str, fault: str) -> None:
     (tmp_path / "x.html").write_text(PAGE.format(html), encoding="utf-8")
     (tmp_path / "favicon.ico").write_bytes(b"")
-    handler = functools.partial(Quiet, directory=str(tmp_path))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with Visit(browser, f"http://127.0.0.1:{server.server_address[1]}/", "light") as visit:
-            visit.page.set_viewport_size({"width": 360, "height": 780})
-            visit.open("x")
-            look(visit, "x", 360, "light", html.count("ks-timeline"))
-            assert fault in "\n".join(visit.faults)
-        server.shutdown()
+    with serving(tmp_path) as address, Visit(browser, address, "light") as visit:
+        visit.page.set_viewport_size({"width": 360, "height": 780})
+        visit.open("x")
+        look(visit, "x", 360, "light", html.count("ks-timeline"))
+        assert fault in "\n".join(visit.faults)
