@@ -1,7 +1,8 @@
 """The built book in a real browser: phone, tablet and desktop, light and dark, with and without JavaScript.
 
 `KINETOSCOPE_CHROMIUM` names the browser; `KINETOSCOPE_REQUIRE_BROWSER=1` makes its absence a failure.
-`KINETOSCOPE_SCREENSHOTS` names a folder to keep a picture of every page in (otherwise pytest's own).
+`KINETOSCOPE_SCREENSHOTS` names a folder to keep a picture of every page in; otherwise none are taken, which
+would be most of the time.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from visiting import Visit, serving
 pytestmark = pytest.mark.browser
 
 WIDTHS = {360: 780, 768: 1024, 1440: 900}
+PARTS = 2
+"""so that two processes share the longest test"""
 SMALLEST_TEXT = 10.5  # CSS pixels, as a reader sees it
 
 SET_THEME = """theme => {
@@ -92,11 +95,10 @@ def is_dark(colour: str) -> bool:
     return 0.3 * red + 0.6 * green + 0.1 * blue < 128
 
 
-@pytest.mark.parametrize("scheme", ["http", "file"])
-def test_every_page_at_every_width_light_and_dark(website, browser, served, screenshots, scheme: str) -> None:
-    base = served if scheme == "http" else website.html.as_uri() + "/"
-    with Visit(browser, base, "light") as visit:
-        for name in website.names():
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_page_at_every_width_light_and_dark(website, browser, served, screenshots, part: int) -> None:
+    with Visit(browser, served, "light") as visit:
+        for name in website.names()[part::PARTS]:
             timelines = len(website.page(name).by_class("ks-timeline", "figure"))
             visit.page.set_viewport_size({"width": 1440, "height": WIDTHS[1440]})
             visit.open(name)
@@ -105,9 +107,20 @@ def test_every_page_at_every_width_light_and_dark(website, browser, served, scre
                 for width, height in WIDTHS.items():
                     visit.page.set_viewport_size({"width": width, "height": height})
                     look(visit, name, width, theme, timelines)
-                    if scheme == "http" and width != 768:
+                    if screenshots:
                         path = screenshots / f"{name.replace('/', '-')}-{width}-{theme}.png"
                         visit.page.screenshot(path=path, full_page=True)
+        assert visit.faults == []
+
+
+def test_every_page_from_a_file(website, browser) -> None:
+    """What differs from a served page is what loads: one look at each tells."""
+    with Visit(browser, website.html.as_uri() + "/", "light") as visit:
+        visit.page.set_viewport_size({"width": 1440, "height": WIDTHS[1440]})
+        for name in website.names():
+            visit.open(name)
+            visit.page.evaluate(SET_THEME, "light")
+            look(visit, name, 1440, "light", len(website.page(name).by_class("ks-timeline", "figure")))
         assert visit.faults == []
 
 
