@@ -117,7 +117,7 @@ def tests(session: nox.Session) -> None:
         "python",
         "-m",
         "pytest",
-        *(session.posargs or ("-n", "auto", "--dist", "loadscope", "--durations=20")),
+        *(session.posargs or ("-n", "auto", "--dist", "worksteal", "--durations=20")),
     )
 
 

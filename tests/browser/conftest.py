@@ -33,8 +33,11 @@ def served(built) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def screenshots() -> Path | None:
+    """Where pictures of the pages are kept, if somebody wants them."""
     named = os.environ.get("KINETOSCOPE_SCREENSHOTS")
-    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
+    if not named:
+        return None
+    folder = Path(named)
     folder.mkdir(parents=True, exist_ok=True)
     return folder

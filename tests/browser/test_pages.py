@@ -1,28 +1,23 @@
 """The built book in a real browser: phone, tablet and desktop, light and dark, with and without JavaScript.
 
 `KINETOSCOPE_CHROMIUM` names the browser; `KINETOSCOPE_REQUIRE_BROWSER=1` makes its absence a failure.
-`KINETOSCOPE_SCREENSHOTS` names a folder to keep a picture of every page in (otherwise pytest's own).
+`KINETOSCOPE_SCREENSHOTS` names a folder to keep a picture of every page in; otherwise none are taken, which
+would be most of the time.
 """
 
 from __future__ import annotations
 
-import functools
 import gzip
-import http.server
-import os
-import shutil
-import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from visiting import Visit, serving
 
 pytestmark = pytest.mark.browser
 
 WIDTHS = {360: 780, 768: 1024, 1440: 900}
+PARTS = 2
+"""so that two processes share the longest test"""
 SMALLEST_TEXT = 10.5  # CSS pixels, as a reader sees it
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 SET_THEME = """theme => {
   document.documentElement.dataset.theme = theme;
@@ -71,115 +66,6 @@ LOOK = """smallest => {
 }"""
 
 
-def chromium() -> str | None:
-    """The browser to use, if there is one."""
-    named = os.environ.get("KINETOSCOPE_CHROMIUM")
-    if named:
-        return shutil.which(named) or named
-    return next(filter(None, map(shutil.which, NAMES)), None)
-
-
-def unavailable(reason: str) -> None:
-    """Skip, or fail where a browser was promised."""
-    if os.environ.get("KINETOSCOPE_REQUIRE_BROWSER") == "1":
-        pytest.fail(f"KINETOSCOPE_REQUIRE_BROWSER is 1, but {reason}")
-    pytest.skip(reason)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    program = chromium()
-    if program is None:
-        unavailable("there is no Chromium or Chrome: install one, or set KINETOSCOPE_CHROMIUM")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        unavailable("playwright is not installed (pip install playwright)")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
-        yield started
-        started.close()
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture(scope="module")
-def served(built) -> Iterator[str]:
-    """The site's address on this machine."""
-    handler = functools.partial(Quiet, directory=str(built.html))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/"
-        server.shutdown()
-        thread.join()
-
-
-@pytest.fixture(scope="module")
-def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    named = os.environ.get("KINETOSCOPE_SCREENSHOTS")
-    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-class Visit:
-    """A window in which pages are opened one after the other, and what was wrong in it."""
-
-    def __init__(self, browser, base: str, theme: str, *, javascript: bool = True) -> None:
-        self.base = base
-        self.javascript = javascript
-        self.faults: list[str] = []
-        self.name = ""
-        self.context = browser.new_context(
-            color_scheme=theme,
-            java_script_enabled=javascript,
-            reduced_motion="reduce",
-            service_workers="block",
-        )
-        self.context.add_init_script(
-            f"try {{ localStorage.mode = localStorage.theme = '{theme}' }} catch {{}}"
-        )
-        self.context.route(lambda url: not self.is_ours(url), self._leave)
-        self.page = self.context.new_page()
-        self.page.on("console", lambda said: said.type == "error" and self.note(f"console: {said.text}"))
-        self.page.on("pageerror", lambda error: self.note(f"script: {error}"))
-        self.page.on("requestfailed", self._failed)
-        self.page.on(
-            "response", lambda answer: answer.status >= 400 and self.note(f"{answer.status}: {answer.url}")
-        )
-
-    def is_ours(self, url: str) -> bool:
-        return url.startswith((self.base, "data:", "blob:"))
-
-    def _failed(self, request) -> None:
-        if request.failure == "net::ERR_ABORTED":
-            return  # still on its way when the next page was opened; what is not there is answered with 404
-        # scripts that were announced and may not run
-        if self.javascript or request.resource_type != "script":
-            self.note(f"failed: {request.url}: {request.failure}")
-
-    def _leave(self, route) -> None:
-        self.note(f"a request left the site: {route.request.url}")
-        route.abort()
-
-    def note(self, fault: str) -> None:
-        self.faults.append(f"{self.name}: {fault}")
-
-    def open(self, name: str) -> None:
-        self.name = name
-        self.page.goto(f"{self.base}{name}.html", wait_until="load")
-
-    def __enter__(self) -> Visit:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.context.close()
-
-
 def look(visit: Visit, name: str, width: int, theme: str, timelines: int) -> None:
     """Note what is wrong with the page at one width."""
     seen = visit.page.evaluate(LOOK, SMALLEST_TEXT)
@@ -211,11 +97,10 @@ def is_dark(colour: str) -> bool:
     return 0.3 * red + 0.6 * green + 0.1 * blue < 128
 
 
-@pytest.mark.parametrize("scheme", ["http", "file"])
-def test_every_page_at_every_width_light_and_dark(website, browser, served, screenshots, scheme: str) -> None:
-    base = served if scheme == "http" else website.html.as_uri() + "/"
-    with Visit(browser, base, "light") as visit:
-        for name in website.names():
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_page_at_every_width_light_and_dark(website, browser, served, screenshots, part: int) -> None:
+    with Visit(browser, served, "light") as visit:
+        for name in website.names()[part::PARTS]:
             timelines = len(website.page(name).by_class("ks-timeline", "figure"))
             visit.page.set_viewport_size({"width": 1440, "height": WIDTHS[1440]})
             visit.open(name)
@@ -224,9 +109,20 @@ def test_every_page_at_every_width_light_and_dark(website, browser, served, scre
                 for width, height in WIDTHS.items():
                     visit.page.set_viewport_size({"width": width, "height": height})
                     look(visit, name, width, theme, timelines)
-                    if scheme == "http" and width != 768:
+                    if screenshots:
                         path = screenshots / f"{name.replace('/', '-')}-{width}-{theme}.png"
                         visit.page.screenshot(path=path, full_page=True)
+        assert visit.faults == []
+
+
+def test_every_page_from_a_file(website, browser) -> None:
+    """What differs from a served page is what loads: one look at each tells."""
+    with Visit(browser, website.html.as_uri() + "/", "light") as visit:
+        visit.page.set_viewport_size({"width": 1440, "height": WIDTHS[1440]})
+        for name in website.names():
+            visit.open(name)
+            visit.page.evaluate(SET_THEME, "light")
+            look(visit, name, 1440, "light", len(website.page(name).by_class("ks-timeline", "figure")))
         assert visit.faults == []
 
 
@@ -385,12 +281,8 @@ PAGE = "<!doctype html><html data-theme='light'><title>x</title><body style='bac
 def test_a_fault_is_noticed(tmp_path, browser, html: str, fault: str) -> None:
     (tmp_path / "x.html").write_text(PAGE.format(html), encoding="utf-8")
     (tmp_path / "favicon.ico").write_bytes(b"")
-    handler = functools.partial(Quiet, directory=str(tmp_path))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with Visit(browser, f"http://127.0.0.1:{server.server_address[1]}/", "light") as visit:
-            visit.page.set_viewport_size({"width": 360, "height": 780})
-            visit.open("x")
-            look(visit, "x", 360, "light", html.count("ks-timeline"))
-            assert fault in "\n".join(visit.faults)
-        server.shutdown()
+    with serving(tmp_path) as address, Visit(browser, address, "light") as visit:
+        visit.page.set_viewport_size({"width": 360, "height": 780})
+        visit.open("x")
+        look(visit, "x", 360, "light", html.count("ks-timeline"))
+        assert fault in "\n".join(visit.faults)

@@ -23,9 +23,13 @@ def source_of(script: str) -> Path:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """An environment without a GPU and without paths to our own modules."""
+    """An environment without a GPU and without paths to our own modules.
+
+    What is compiled here is small: the processes that Inductor would start for it cost more than they save.
+    """
     kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "TRITON_INTERPRET")}
-    return kept | {"CUDA_VISIBLE_DEVICES": "", "MPLBACKEND": "Agg"} | more
+    ours = {"CUDA_VISIBLE_DEVICES": "", "MPLBACKEND": "Agg", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    return kept | ours | more
 
 
 def run(folder: Path, script: str, *flags: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -52,3 +56,39 @@ def events(path: Path) -> list[dict]:
 def named(path: Path, name: str) -> int:
     """How many bars on the CPU have a name."""
     return sum(e.get("name") == name and e.get("cat") == "user_annotation" for e in events(path))
+
+
+# Importing torch takes longer than parsing, so one process parses all command lines.
+PARSE_ALL = """
+import contextlib, io, json, runpy, sys
+answers = {}
+for script, lines in json.loads(sys.argv[1]).items():
+    answers[script] = []
+    for line in lines:
+        sys.argv, errors = [f"{script}.py", *line.split()], io.StringIO()
+        with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+            try:
+                runpy.run_path(sys.argv[0], run_name="__main__")
+                code = 0
+            except SystemExit as end:
+                code = end.code
+        answers[script].append([code, errors.getvalue()])
+print(json.dumps(answers))
+"""
+
+
+def parse_all(folder: Path, lines: dict[str, list[str]]) -> dict[str, list[tuple[int, str]]]:
+    """Exit status and errors of each script with each of its command lines; ``taken`` is a file there."""
+    for script in lines:
+        shutil.copy(source_of(script), folder / f"{script}.py")
+    (folder / "taken").write_text("a file, no folder")
+    done = subprocess.run(
+        [sys.executable, "-c", PARSE_ALL, json.dumps(lines)],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return json.loads(done.stdout)

@@ -6,17 +6,19 @@ All runs are on the CPU, with sizes that take no time, whatever the machine has.
 
 import ast
 import csv
+import functools
 import importlib.util
-import json
 import re
-import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from downloaded import NO_GPU, environment, events, named, run, source_of
+from downloaded import NO_GPU, environment, events, named, parse_all, run, source_of
+
+import kinetoscope
 
 SCRIPTS = ["05_regimes", "05_recompiles"]
 
@@ -49,6 +51,7 @@ def test_one_run_of_regimes(tmp_path, flags, trace):
     assert done.stdout.index("agrees with float32") < clock.start() < done.stdout.index("Self CPU")
     assert [path.name for path in (tmp_path / "traces").iterdir()] == [f"{trace}.json.gz"]
     path = tmp_path / "traces" / f"{trace}.json.gz"
+    assert len(kinetoscope.load(path).steps) == 3
     assert named(path, "mlp_fwd") == 3
     compiled = any("Torch-Compiled Region" in str(event.get("name")) for event in events(path))
     assert compiled == ("--compile" in flags)
@@ -58,13 +61,13 @@ def test_one_run_of_regimes(tmp_path, flags, trace):
 @pytest.mark.parametrize(
     ("flags", "trace", "graphs"),
     [
-        # one for the first size, one for all other sizes, one for a single row
-        ("--batches 2 2 4 6 2 1", "recompiles_2_2_4_6_2_1_8_16_cpu_default", [1, 1, 2, 2, 2, 3]),
-        # (the other mode is in the lesson)
+        # one for the first size, one for all other sizes; the lesson has one more for a single row, and the
+        # other mode
+        ("--batches 2 2 4 6 2", "recompiles_2_2_4_6_2_8_16_cpu_default", [1, 1, 2, 2, 2]),
         pytest.param(
-            "--batches 2 4 6 1 --mode mark_dynamic --dtype fp32",
-            "recompiles_2_4_6_1_8_16_fp32_cpu_mark_dynamic",
-            [1, 1, 1, 2],
+            "--batches 2 4 6 --mode mark_dynamic --dtype fp32",
+            "recompiles_2_4_6_8_16_fp32_cpu_mark_dynamic",
+            [1, 1, 1],
             marks=pytest.mark.slow,
         ),
     ],
@@ -84,7 +87,9 @@ def test_one_run_of_recompiles(tmp_path, flags, trace, graphs):
     cheap = [time for time, now, then in zip(ms, graphs, before, strict=False) if now == then]
     assert min(costly) > max(cheap)
     assert [path.name for path in (tmp_path / "traces").iterdir()] == [f"{trace}.json.gz"]
-    assert named(tmp_path / "traces" / f"{trace}.json.gz", "mlp_fwd") == 3
+    path = tmp_path / "traces" / f"{trace}.json.gz"
+    assert len(kinetoscope.load(path).steps) == 3
+    assert named(path, "mlp_fwd") == 3
 
 
 @pytest.mark.torch
@@ -223,24 +228,8 @@ def test_a_wrong_network_is_found_before_it_is_timed(tmp_path, script, flags):
     assert not list((tmp_path / "traces").iterdir())
 
 
-# Bad arguments. Importing torch takes longer than parsing, so one process parses them all.
+# Bad arguments.
 
-PARSE_ALL = """
-import contextlib, io, json, runpy, sys
-answers = []
-for argv in json.loads(sys.argv[2]):
-    sys.argv[1:3], errors = [sys.argv[1], sys.argv[2]], io.StringIO()
-    saved, sys.argv = sys.argv, [sys.argv[1], *argv]
-    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
-        try:
-            runpy.run_path(sys.argv[0], run_name="__main__")
-            code = 0
-        except SystemExit as end:
-            code = end.code
-    answers.append([code, errors.getvalue()])
-    sys.argv = saved
-print(json.dumps(answers))
-"""
 HUGE = "9" * 12
 BAD = {
     "05_regimes": [
@@ -270,22 +259,17 @@ BAD_FOR_ALL = [
 ]
 
 
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory) -> Callable[[], dict[str, list[tuple[int, str]]]]:
+    """Ask once for exit status and errors of each script with each command line."""
+    lines = {script: [flags for flags, _ in BAD_FOR_ALL + BAD[script]] for script in SCRIPTS}
+    return functools.cache(lambda: parse_all(tmp_path_factory.mktemp("bad-arguments"), lines))
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_bad_arguments(tmp_path, script):
-    shutil.copy(source_of(script), tmp_path / f"{script}.py")
-    (tmp_path / "taken").write_text("a file, no folder")
-    cases = BAD_FOR_ALL + BAD[script]
-    done = subprocess.run(
-        [sys.executable, "-c", PARSE_ALL, f"{script}.py", json.dumps([c[0].split() for c in cases])],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    for (flags, message), (code, errors) in zip(cases, json.loads(done.stdout), strict=True):
+def test_bad_arguments(answers, script):
+    for (flags, message), (code, errors) in zip(BAD_FOR_ALL + BAD[script], answers()[script], strict=True):
         assert code == 2, f"{flags}: {code} {errors}"
         assert errors.startswith("usage: "), flags
         assert message in errors.splitlines()[-1], flags

@@ -24,15 +24,9 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
 HEADER = re.compile(r"^# /// script\n(?:#(?: .*)?\n)+?# ///\n")
 
-SMALL = {
-    "01_matmul_add": "--size 16 --warmup",
-    "02_linear": "--batch 8 --in-dim 4 --out-dim 6",
-    "02_strides_and_views": "--size 64",
-    "03_simple_mlp": "--batch 2 --seq 4 --dim 8 --hidden 16",
-    "03_kernels_mlp": "--batch 2 --seq 4 --dim 8 --hidden 17",
-    "05_regimes": "--rows 4 --dim 8 --hidden 16",
-    "05_recompiles": "--batches 8 16 --dim 8 --hidden 16",
-}
+# Whose whole lesson tests/examples runs and looks through: a notebook has the same code (see below), and one
+# run of the longest of them is enough.
+RUN_AS_SCRIPTS = ("03_kernels_mlp", "05_regimes", "05_recompiles")
 
 
 @pytest.fixture
@@ -46,7 +40,13 @@ def run(folder: Path, file: str, *flags: str) -> subprocess.CompletedProcess[str
     return subprocess.run(
         [sys.executable, file, *flags],
         cwd=folder,
-        env=kept | {"CUDA_VISIBLE_DEVICES": "", "MPLBACKEND": "Agg", "PYTHONIOENCODING": "utf-8"},
+        env=kept
+        | {
+            "CUDA_VISIBLE_DEVICES": "",
+            "MPLBACKEND": "Agg",
+            "PYTHONIOENCODING": "utf-8",
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        },
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -67,8 +67,13 @@ def traces_in(folder: Path, printed: str) -> list[kinetoscope.Trace]:
 # --- what is offered ----------------------------------------------------------------------------------------
 
 
-def test_the_small_runs_are_of_all_examples() -> None:
-    assert sorted(SMALL) == EXAMPLES
+def test_each_lesson_is_run_here_or_as_a_script() -> None:
+    there = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "examples").glob("test_*.py")
+    )
+    for name in RUN_AS_SCRIPTS:
+        assert name in EXAMPLES
+        assert f'run(tmp_path, "{name}")' in there, f"no test in tests/examples runs {name} without flags"
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -138,29 +143,21 @@ def code_of(path: Path) -> str:
 
 @pytest.mark.torch
 @pytest.mark.usefixtures("_torch")
-@pytest.mark.parametrize(
-    ("name", "flags"),
-    [
-        pytest.param(name, flags, id=f"{name} {flags}".rstrip())
-        for name in EXAMPLES
-        # The very same file is run with all its flags in tests/examples.
-        for flags in (("", "--compile") if name == "02_linear" else ("",))
-    ],
-)
-def test_a_script_runs_in_an_empty_folder(website, tmp_path, name: str, flags: str) -> None:
-    shutil.copy(website.downloads(f"gallery/{name}")[f"{name}.py"], tmp_path)
-    done = run(tmp_path, f"{name}.py", *SMALL[name].split(), *flags.split())
+def test_a_script_runs_in_an_empty_folder(website, tmp_path) -> None:
+    """One of them: all are the very files (see above) that tests/examples runs with all their flags."""
+    shutil.copy(website.downloads("gallery/02_linear")["02_linear.py"], tmp_path)
+    done = run(tmp_path, "02_linear.py", *"--batch 8 --in-dim 4 --out-dim 6".split())
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.count("No GPU found: running on the CPU") == 1
-    for trace in traces_in(tmp_path, done.stdout):
-        assert len(trace.steps) == 3
-        assert trace.ops
+    (trace,) = traces_in(tmp_path, done.stdout)
+    assert len(trace.steps) == 3
+    assert trace.ops
 
 
 @pytest.mark.torch
 @pytest.mark.slow
 @pytest.mark.usefixtures("_torch")
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in RUN_AS_SCRIPTS])
 def test_a_notebook_runs_in_an_empty_folder(website, tmp_path, name: str) -> None:
     """All cells, one after the other: there are no flags in a notebook, so that is the whole lesson."""
     notebook = website.downloads(f"gallery/{name}")[f"{name}.ipynb"]

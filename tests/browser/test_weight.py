@@ -1,0 +1,97 @@
+"""What a page of the course weighs on the first visit, everything on it looked at; what is ours of it.
+
+Sizes are those of the files as a host sends them: gzipped where they are text.  1 kB is 1000 bytes.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from visiting import serving
+
+ROOT = Path(__file__).parents[2]
+COURSE_PAGE_KB = 350
+OURS_KB = 60
+TEXT = {".html", ".css", ".js", ".svg", ".json", ".txt", ".xml"}
+
+TO_THE_END = """async () => {
+  const frame = () => new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+  for (let y = 0; y < document.documentElement.scrollHeight; y += innerHeight) {
+    scrollTo(0, y);
+    await frame();
+  }
+}"""
+
+
+@functools.cache
+def kilobytes(path: Path) -> float:
+    """What goes over the line for a file, kB, without headers."""
+    content = path.read_bytes()
+    return len(gzip.compress(content, 6) if path.suffix in TEXT else content) / 1000
+
+
+def weigh(browser, base: str, site: Path, name: str) -> dict[str, float]:
+    """Each file that a first visit asks for until all of the page was seen, and its kB."""
+    asked: set[str] = set()
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    page = context.new_page()
+    page.on("request", lambda request: asked.add(request.url))
+    page.goto(f"{base}{name}.html", wait_until="load")
+    page.evaluate(TO_THE_END)
+    page.wait_for_load_state("networkidle")
+    context.close()
+    paths = {unquote(urlsplit(url).path).lstrip("/") for url in asked if url.startswith(base)}
+    return {path: kilobytes(site / path) for path in paths}
+
+
+def heaviest(files: dict[str, float], count: int) -> str:
+    """The heaviest files and their kB, in words."""
+    most = sorted(files.items(), key=lambda item: -item[1])[:count]
+    return ", ".join(f"{Path(path).name} {weight:.1f}" for path, weight in most)
+
+
+@pytest.mark.browser
+def test_a_page_of_the_course_is_light(website, browser, served, say) -> None:
+    pages = [name for name in website.names() if name.startswith("read/")]
+    assert len(pages) > 5
+    weights = {name: weigh(browser, served, website.html, name) for name in pages}
+    total = {name: sum(files.values()) for name, files in weights.items()}
+    for name, weight in sorted(total.items()):
+        say(f"{name}: {weight:.0f} kB gzip in {len(weights[name])} requests; {COURSE_PAGE_KB} at most")
+    name = max(total, key=total.__getitem__)
+    say(f"heaviest on {name}: {heaviest(weights[name], 8)} kB")
+    heavy = {name: heaviest(weights[name], 8) for name in pages if total[name] > COURSE_PAGE_KB}
+    assert heavy == {}
+
+
+def test_our_scripts_and_styles_are_light(say) -> None:
+    """All of them together, whichever page they are for."""
+    found = [path for end in ("js", "css") for path in (ROOT / "src").rglob(f"static/**/*.{end}")]
+    assert found
+    files = {path.relative_to(ROOT).as_posix(): kilobytes(path) for path in found}
+    total = sum(files.values())
+    say(f"our JavaScript and CSS: {total:.1f} kB gzip, {OURS_KB} at most: {heaviest(files, 5)}")
+    assert total <= OURS_KB, heaviest(files, 8)
+
+
+@pytest.mark.browser
+def test_what_is_loaded_late_is_weighed_too(tmp_path, browser) -> None:
+    late = "document.head.append(Object.assign(document.createElement('script'), {src: 'late.js'}))"
+    (tmp_path / "x.html").write_text(
+        "<!doctype html><link rel=stylesheet href='a.css?v=1'><img src=b.png alt=''>"
+        "<div style='height: 4000px'></div><p id=end>end<script>"
+        f"new IntersectionObserver(seen => seen[0].isIntersecting && {late}).observe(end)</script>"
+    )
+    (tmp_path / "a.css").write_text("/* " + "a" * 50_000 + " */")
+    (tmp_path / "b.png").write_bytes(bytes(20_000))
+    (tmp_path / "late.js").write_text("// late")
+    (tmp_path / "not-asked-for.js").write_text("// no")
+    with serving(tmp_path) as address:
+        found = weigh(browser, address, tmp_path, "x")
+    assert found.keys() == {"x.html", "a.css", "b.png", "late.js"}
+    assert found["b.png"] == 20
+    assert found["a.css"] < 1
