@@ -7,8 +7,6 @@ would be most of the time.
 
 from __future__ import annotations
 
-import gzip
-
 import pytest
 from visiting import Visit, serving
 
@@ -176,7 +174,6 @@ def test_the_search_finds(website, browser, served) -> None:
 
 SIZES = ((320, 640, ""), (1280, 900, "200%"), (3840, 2160, ""))
 LONGEST_LINE = 50  # em: about a hundred characters
-FIRST_VISIT = 350_000  # bytes, compressed, of all that a page of the course asks for
 BOXES = """() => [...document.querySelectorAll(".bd-article *")]
   .filter(box => ["auto", "scroll"].includes(getComputedStyle(box).overflowX)
     && box.scrollWidth > box.clientWidth + 1 && box.getClientRects().length
@@ -187,20 +184,11 @@ MEASURE = """() => Math.max(0, ...[...document.querySelectorAll(".bd-article sec
   .map(text => text.getBoundingClientRect().width / parseFloat(getComputedStyle(text).fontSize)))"""
 
 
-def test_at_any_size_of_screen_and_text_nothing_sticks_out(website, browser, served, say) -> None:
-    heaviest = (0, "")
+def test_at_any_size_of_screen_and_text_nothing_sticks_out(website, browser, served) -> None:
     with Visit(browser, served, "light") as visit:
-        asked: list[str] = []
-        visit.page.on("response", lambda answer: asked.append(answer.url))
         for name in website.names():
-            asked.clear()
             visit.page.set_viewport_size({"width": SIZES[0][0], "height": SIZES[0][1]})
             visit.open(name)
-            if name.startswith("read/"):
-                weight = sum(compressed(website, url.removeprefix(served)) for url in set(asked))
-                heaviest = max(heaviest, (weight, name))
-                if weight > FIRST_VISIT:
-                    visit.note(f"a first visit takes {weight} bytes")
             for width, height, text in SIZES:
                 visit.name = f"{name} at {width} px {text}"
                 visit.page.set_viewport_size({"width": width, "height": height})
@@ -212,15 +200,7 @@ def test_at_any_size_of_screen_and_text_nothing_sticks_out(website, browser, ser
                     visit.note(f"a line of text is {measure:.0f} em long")
                 if width == SIZES[0][0] and (boxes := visit.page.evaluate(BOXES)):
                     visit.note(f"no key reaches what scrolls: {boxes[:3]}")
-        say(f"heaviest first visit of the course: {heaviest[0] / 1000:.0f} kB compressed, {heaviest[1]}")
         assert visit.faults == []
-
-
-def compressed(website, path: str) -> int:
-    """The bytes of a file as a server would send it; fonts and pictures are compressed already."""
-    file = website.html / path.partition("?")[0].partition("#")[0]
-    content = file.read_bytes()
-    return len(content) if file.suffix in (".png", ".woff2", ".gz") else len(gzip.compress(content, 6))
 
 
 def test_paper_has_the_text_the_figures_and_the_answers_and_no_navigation(website, browser, served) -> None:
