@@ -89,6 +89,29 @@ def test_a_mouse_chooses_rightly_and_another_only_looks(website, browser, served
         assert visit.faults == []
 
 
+VEILED = "figure => getComputedStyle(figure.querySelector('.ks-frame > *')).filter.startsWith('blur')"
+
+
+def test_the_picture_below_a_question_is_veiled_until_it_is_answered_or_walked_into(
+    website, browser, served
+) -> None:
+    with Visit(browser, served, "light") as visit:
+        visit.open("read/linear")
+        boxes, figures = (visit.page.locator(css) for css in (".ks-guess", ".ks-guess + .ks-timeline"))
+        assert figures.count() == boxes.count() == 2
+        first, second = figures.nth(0), figures.nth(1)
+        assert first.evaluate(VEILED) and second.evaluate(VEILED)
+        boxes.nth(0).locator("input").nth(0).check()
+        boxes.nth(0).get_by_role("button", name="That is my guess").click()
+        assert not first.evaluate(VEILED) and second.evaluate(VEILED)
+        second.locator(".ks-download").focus()
+        assert not second.evaluate(VEILED)
+        assert visit.faults == []
+    with Visit(browser, served, "light", javascript=False) as visit:
+        visit.open("read/linear")
+        assert not visit.page.locator(".ks-guess + .ks-timeline").first.evaluate(VEILED)
+
+
 def test_without_javascript_the_choices_can_be_made_and_the_answer_opens(website, browser, served) -> None:
     with Visit(browser, served, "light", javascript=False) as visit:
         visit.open("read/linear")

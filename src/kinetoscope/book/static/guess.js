@@ -55,6 +55,8 @@
         }
       });
       this.answer.addEventListener("toggle", () => this.show());
+      const picture = box.nextElementSibling;
+      picture?.addEventListener("focusin", () => picture.classList.add("ks-seen"), { once: true });
     }
 
     /** The choice is final: say what became of it. */
