@@ -10,12 +10,18 @@ from sphinx_gallery.gen_gallery import _fill_gallery_conf_defaults
 from sphinx_gallery.gen_rst import rst_blocks, save_rst_example
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
-from kinetoscope.book.parser import UNRECORDED, with_outputs
+from kinetoscope.book.parser import UNRECORDED, recorded_output, with_outputs
 from kinetoscope.record.provenance import Machine, Provenance
 from kinetoscope.record.script import read_script
 from kinetoscope.record.store import BlockOutput, ExampleRecording
 
 ROOT = Path(__file__).parents[2]
+
+
+def page_with(page, path: Path, recorded: ExampleRecording | None):
+    """The page with what was recorded of the example on a GPU."""
+    return with_outputs(page, read_script(path), lambda block: recorded_output(block, recorded, "A GPU"))
+
 
 SHAPES = {
     "usual": '"""\nTitle\n=====\n\nWords\nmore words\n"""\n\nx = 1\n\n'
@@ -54,7 +60,7 @@ def check(path: Path, folder: Path) -> int:
     texts = {line.lstrip("# ").rstrip() for line in source}
     looked_at = 0
     body = False
-    for text, line in with_outputs(page_of(path, folder), read_script(path), None, "A GPU"):
+    for text, line in page_with(page_of(path, folder), path, None):
         body = (body or bool(re.match(r"\.\. _sphx_glr_gallery", text))) and "_sphx_glr_download_" not in text
         bare = text.strip()
         if body and bare in texts and bare and "_sphx_glr" not in bare:
@@ -89,9 +95,7 @@ def test_output_stands_after_its_code_and_is_reported_at_its_last_line(tmp_path:
     path = tmp_path / "example.py"
     path.write_text('"""\nT\n=\n"""\nx = 1\nprint(x)\n\n# %%\n# Text\n\nprint(2)\n')
     page = page_of(path, tmp_path)
-    shown = list(
-        with_outputs(page, read_script(path), recording(tmp_path, path, ["OUT1\nOUT2", "OUT3"]), "A GPU")
-    )
+    shown = list(page_with(page, path, recording(tmp_path, path, ["OUT1\nOUT2", "OUT3"])))
     texts = [text for text, _ in shown]
     lines = dict(shown)
     assert lines["OUT1"] == lines["OUT2"] == 6
@@ -106,21 +110,14 @@ def test_output_stands_after_its_code_and_is_reported_at_its_last_line(tmp_path:
 def test_a_page_of_two_blocks_has_its_output_after_the_code_too(tmp_path: Path) -> None:
     path = tmp_path / "example.py"
     path.write_text('"""\nT\n=\n"""\nprint(1)\n')
-    texts = [
-        text
-        for text, _ in with_outputs(
-            page_of(path, tmp_path), read_script(path), recording(tmp_path, path, ["OUT"]), ""
-        )
-    ]
+    texts = [text for text, _ in page_with(page_of(path, tmp_path), path, recording(tmp_path, path, ["OUT"]))]
     assert texts.index("    print(1)") < texts.index("OUT")
 
 
 def test_the_same_code_twice_has_each_its_own_output(tmp_path: Path) -> None:
     path = tmp_path / "example.py"
     path.write_text('"""\nT\n=\n"""\nx = 1\n\n# %%\n# A\n\nprint(x)\n\n# %%\n# B\n\nprint(x)\n')
-    shown = with_outputs(
-        page_of(path, tmp_path), read_script(path), recording(tmp_path, path, ["0", "OUT1", "OUT2"]), ""
-    )
+    shown = page_with(page_of(path, tmp_path), path, recording(tmp_path, path, ["0", "OUT1", "OUT2"]))
     assert [text for text, _ in shown if text in ("A", "B", "OUT1", "OUT2")] == ["A", "OUT1", "B", "OUT2"]
 
 
@@ -129,9 +126,7 @@ def test_why_an_output_is_not_there(tmp_path: Path) -> None:
     path.write_text('"""\nT\n=\n"""\nx = 1\n\n# %%\n# A\n\nprint(x)\n')
     old = recording(tmp_path, path, ["OUT1", "OUT2"])
     path.write_text(path.read_text().replace("x = 1", "x = 2"))
-    shown = "\n".join(
-        text for text, _ in with_outputs(page_of(path, tmp_path), read_script(path), old, "A GPU")
-    )
+    shown = "\n".join(text for text, _ in page_with(page_of(path, tmp_path), path, old))
     assert UNRECORDED.splitlines()[0] in shown
     assert shown.index("This code has changed since it was recorded on A GPU") < shown.index(
         "Code before this block has changed since it was recorded on A GPU"

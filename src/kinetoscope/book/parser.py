@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 from docutils.statemachine import StringList, string2lines
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from docutils import nodes
 
     from kinetoscope.book.book import Book
+    from kinetoscope.record.store import ExampleRecording
 
 _HEADER = re.compile(r"\.\. GENERATED FROM PYTHON SOURCE LINES (\d+)-(\d+)$")
 _FOOTER = ".. _sphx_glr_download_"
@@ -47,14 +49,19 @@ class GalleryParser(RSTParser):
         note_page(env, book, script.stem)
         lines = string2lines(inputstring, tab_width=document.settings.tab_width, convert_whitespace=True)
         shown = StringList()
-        for text, line in with_outputs(lines, script, book):
+        for text, line in with_outputs(lines, script, lambda block: _of_each_machine(block, script, book)):
             # docutils counts from 0 and adds 1 when it reports
             shown.append(text, str(script.path), max(line - 1, 0))
         super().parse(shown, document)
 
 
-def with_outputs(lines: list[str], script: Script, book: Book) -> Iterator[tuple[str, int]]:
-    """The page's lines, each with its 1-based line in the script; after each code block comes its output."""
+def with_outputs(
+    lines: list[str], script: Script, output: Callable[[CodeBlock], str]
+) -> Iterator[tuple[str, int]]:
+    """The page's lines, each with its 1-based line in the script; after each code block comes its output.
+
+    ``output``: reST of what a block put out.
+    """
     blocks = {block.first_line: block for block in script.blocks}
     waiting: CodeBlock | None = None
     source = script.path.read_text(encoding="utf-8").splitlines()
@@ -64,7 +71,7 @@ def with_outputs(lines: list[str], script: Script, book: Book) -> Iterator[tuple
         header = _HEADER.match(text)
         if header or text.startswith(_FOOTER):
             if waiting is not None:
-                yield from _output(waiting, script, book)
+                yield from _output(waiting, output(waiting))
             waiting = None
         if _TITLE_LABEL.match(text):
             yield text, docstring
@@ -86,35 +93,42 @@ def with_outputs(lines: list[str], script: Script, book: Book) -> Iterator[tuple
         else:
             yield text, line
     if waiting is not None:
-        yield from _output(waiting, script, book)
+        yield from _output(waiting, output(waiting))
 
 
-def _output(block: CodeBlock, script: Script, book: Book) -> Iterator[tuple[str, int]]:
+def _output(block: CodeBlock, rst: str) -> Iterator[tuple[str, int]]:
+    for text in ("", *string2lines(rst, tab_width=8, convert_whitespace=True), ""):
+        yield text, block.last_line
+
+
+def _of_each_machine(block: CodeBlock, script: Script, book: Book) -> str:
     """What the block put out; where machines differ in that, each one's on condition that it is chosen."""
     machines: dict[str, list[str]] = {}
     for name in book.here:
-        machines.setdefault(_recorded(block, script, book, name), []).append(name)
+        machine = book.machine(name)
+        recording = machine.examples.get(script.stem)
+        rst = recorded_output(block, recording, machine.provenance.machine.gpu)
+        if recording is not None:
+            for figure, shown in names_of_figures(recording, book, name).items():
+                rst = rst.replace(figure.name, shown)
+        machines.setdefault(rst, []).append(name)
+    if len(machines) == 1:
+        return rst
+    parts = []
     for rst, names in machines.items():
-        lines = ["", *string2lines(rst, tab_width=8, convert_whitespace=True), ""]
-        if len(machines) > 1:
-            here = " or ".join(f"machine.name == {json.dumps(name)}" for name in names)
-            lines = ["", f".. when:: {here}", *(f"   {line}".rstrip() for line in lines), ""]
-        for text in lines:
-            yield text, block.last_line
+        condition = " or ".join(f"machine.name == {json.dumps(name)}" for name in names)
+        parts.append(f".. when:: {condition}\n\n{indent(rst.expandtabs(8), '   ')}\n")
+    return "\n".join(parts)
 
 
-def _recorded(block: CodeBlock, script: Script, book: Book, machine: str) -> str:
-    recording = book.machine(machine).examples.get(script.stem)
-    gpu = book.machine(machine).provenance.machine.gpu
+def recorded_output(block: CodeBlock, recording: ExampleRecording | None, gpu: str) -> str:
+    """reST of what a block put out on a machine, or of why that is not there."""
     if recording is None:
         return UNRECORDED.format(why=f"This code has not been recorded on {gpu}.")
-    if block.key not in recording.outputs:
-        changed = "Code before this block" if block.code in recording.codes else "This code"
-        return UNRECORDED.format(why=f"{changed} has changed since it was recorded on {gpu}.")
-    rst = recording.outputs[block.key]
-    for figure, name in names_of_figures(recording, book, machine).items():
-        rst = rst.replace(figure.name, name)
-    return rst
+    if block.key in recording.outputs:
+        return recording.outputs[block.key]
+    changed = "Code before this block" if block.code in recording.codes else "This code"
+    return UNRECORDED.format(why=f"{changed} has changed since it was recorded on {gpu}.")
 
 
 def _docstring_line(source: list[str]) -> int:
