@@ -124,11 +124,11 @@ def test_another_page_in_that_window_gets_nothing(website, browser, served) -> N
 def test_a_blocked_window_and_a_trace_that_is_gone_are_told(website, browser, served) -> None:
     with Reader(browser, served) as reader:
         figure = reader.come()
-        reader.page.evaluate("globalThis.opens = open; globalThis.open = () => null")
+        reader.page.evaluate("void (globalThis.opens = open, globalThis.open = () => null)")
         figure.locator(".ks-perfetto").click()
         figure.locator(".ks-said", has_text="Your browser blocked the new window. Allow pop-ups").wait_for()
         assert reader.raws == [] and reader.faults == []
-        reader.page.evaluate("globalThis.open = opens")
+        reader.page.evaluate("void (globalThis.open = opens)")
         reader.context.route("**/*.raw.js", lambda route: route.abort())
         perfetto = reader.press(figure)
         figure.locator(".ks-said", has_text="could not be loaded from this site").wait_for()
