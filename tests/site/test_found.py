@@ -54,6 +54,16 @@ def test_the_sitemap_and_llms_txt_list_every_page(website) -> None:
     text = (website.html / "llms.txt").read_text("utf-8")
     assert set(re.findall(r"\]\((\S+)\)", text)) == wanted
     assert "[Linear: one layer, one kernel]" in text
+    # in the order of the contents, whichever process was the first to be through
+    for part in ("read", "gallery", "lookup", "use", "reference"):
+        source = next((website.tree / "docs" / part).glob("index.*")).read_text("utf-8")
+        order = [f"{website.address}{part}/{name}.html" for name in toctree(source)]
+        assert order and [page for page in re.findall(r"\]\((\S+)\)", text) if page in order] == order
+
+
+def toctree(source: str) -> list[str]:
+    """What the contents of a part list."""
+    return re.findall(r"^ *(?:/\w+/)?([\w-]+)$", source.partition("toctree")[2], re.MULTILINE)
 
 
 def test_without_an_address_there_is_nothing_that_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:

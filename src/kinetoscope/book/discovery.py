@@ -82,6 +82,26 @@ def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
     target.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def in_reading_order(app: Sphinx, exception: Exception | None) -> None:
+    """``build-finished``: ``sphinx-llms-txt`` lists pages as Sphinx remembers them: as its processes ended.
+
+    From here on that is the order in which the site is read, the same in every build.
+    """
+    env = app.env
+    order: dict[str, None] = {}
+
+    def walk(docname: str) -> None:
+        if docname not in order:
+            order[docname] = None
+            for child in env.toctree_includes.get(docname, ()):
+                walk(child)
+
+    walk(app.config.root_doc)
+    known = [docname for docname in order if docname in env.all_docs]
+    others = sorted(env.all_docs.keys() - set(known))
+    env.all_docs = {docname: env.all_docs[docname] for docname in (*known, *others)}
+
+
 def draw_card(app: Sphinx, exception: Exception | None) -> None:
     """``build-finished``: the card, with the ladder of the first page, if there is one."""
     if exception is not None or app.builder.name not in _SITES or not app.config.html_baseurl:
@@ -103,5 +123,6 @@ def setup_discovery(app: Sphinx) -> None:
     app.connect("doctree-read", describe_page, priority=300)
     # Before sphinxext-opengraph, which adds to the same tags.
     app.connect("html-page-context", describe_search, priority=400)
+    app.connect("build-finished", in_reading_order, priority=100)
     app.connect("build-finished", write_sitemap)
     app.connect("build-finished", draw_card)
