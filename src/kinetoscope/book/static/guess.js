@@ -55,7 +55,8 @@
         }
       });
       this.answer.addEventListener("toggle", () => this.show());
-      const picture = box.nextElementSibling;
+      const next = box.nextElementSibling;
+      const picture = next?.matches(".ks-compared") ? next.nextElementSibling : next;
       picture?.addEventListener("focusin", () => picture.classList.add("ks-seen"), { once: true });
     }
 
