@@ -97,7 +97,7 @@ class Book:
         argv = ["-c", str(self.tree), "-b", "html", "-n", "--no-color", "-d", str(self.tree / "_build/.html")]
         argv += ["-D", "kinetoscope_mode=replay", "-D", f"kinetoscope_recordings={self.recordings.name}"]
         # The theme adds to the default list itself, and with another list every page is written anew.
-        argv += ["-D", "templates_path=docs/_static"]
+        argv += ["-D", "templates_path=docs/_templates"]
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
@@ -811,8 +811,13 @@ def parts(page: str, but: tuple[str, ...]) -> dict[str, object]:
     found: dict[str, object] = {
         name: value for name, value in measured(page).items() if not word.search(name)
     }
+    # A picture that is compared with another shows what became of the other's events.
     return found | {
-        f"figure of {name}": [re.sub(r"(ks-timeline-\w+)-\d+", r"\1", figure) for figure in figures]
+        f"figure of {name}": [
+            re.sub(r"(ks-timeline-\w+)-\d+", r"\1", figure)
+            for figure in figures
+            if "ks-compared" not in figure
+        ]
         for name, figures in elements("figure", page).items()
         if not word.search(name)
     }
