@@ -561,7 +561,7 @@ if results:
     above = [row[5] - row[3] for row in largest]
 
     figure, axes = plt.subplots(figsize=(6.4, 0.6 * len(names) + 1.4), layout="constrained")
-    axes.barh(names, medians, xerr=[below, above], capsize=4, color="#4477aa", ecolor="#222222")
+    axes.barh(names, medians, xerr=[below, above], capsize=4, color="#1b7f74", ecolor="#222222")
     axes.invert_yaxis()
     axes.set_xlim(left=0)
     axes.set_xlabel("time of one call in µs")

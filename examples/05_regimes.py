@@ -364,11 +364,11 @@ if lesson:
 
 # %%
 # The same as a picture, both axes logarithmic: solid lines for the host's clock with the middle
-# 60 % of the rounds, dashed lines with hollow marks for the GPU's. Follow one colour from the right
-# to the left. As long as its two lines run together the GPU sets the pace; where they part, the
-# CPU does, and the gap between them is time in which the GPU has nothing to do.
+# 60 % of the rounds, dashed lines with hollow marks for the GPU's. Follow one kind of mark from
+# the right to the left. As long as its two lines run together the GPU sets the pace; where they
+# part, the CPU does, and the gap between them is time in which the GPU has nothing to do.
 
-COLORS = {"eager": "#0072b2", "compiled": "#d55e00", "reduce-overhead": "#00795c"}
+COLORS = {"eager": "#1f2733", "compiled": "#6b7483", "reduce-overhead": "#8a5a3c"}
 MARKERS = {"eager": "o", "compiled": "s", "reduce-overhead": "^"}
 
 
