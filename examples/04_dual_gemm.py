@@ -46,6 +46,8 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -516,10 +518,8 @@ if hopper:
 # multiplies. (CUTLASS, NVIDIA's library, calls this ping-pong.) Its tile is as high as before and
 # half as wide, so that its accumulator fits into the registers of one warpgroup.
 #
-# Whose turn it is, another pair of barriers says. They also keep the phases honest. A phase is one
-# bit: it cannot tell this time round the ring from the one after next. A warpgroup that started to
-# wait for its tile's buffers before the other one had had its own could take those for its own.
-
+# Whose turn it is, another pair of barriers says. The turn is over a little before the last product
+XX
 if hopper:
 
     @gluon.jit
@@ -533,6 +533,7 @@ if hopper:
         tiles_n,
         steps,
         GROUP: gl.constexpr,
+        EARLY: gl.constexpr,  # how many steps before the end of our tile the other may begin
         APPROXIMATE: gl.constexpr,
     ):
         """A warpgroup of step 6: every other tile of this program, all its rows."""
@@ -556,8 +557,9 @@ if hopper:
                 total = gh.warpgroup_mma(x, weights.permute((1, 0)), total, is_async=True)
                 total = gh.warpgroup_mma_wait(num_outstanding=1, deps=(total,))
                 gh.mbarrier.arrive(empty.index((used + DEPTH - 1) % DEPTH), count=1, pred=step > 0)
+                nearly = step == gl.maximum(steps - EARLY, 0)
+                gh.mbarrier.arrive(turn.index(1 - WHICH), count=1, pred=nearly)
                 used += 1
-            gh.mbarrier.arrive(turn.index(1 - WHICH), count=1)  # all issued: the other may begin
             total = gh.warpgroup_mma_wait(num_outstanding=0, deps=(total,))
             gh.mbarrier.arrive(empty.index((used + DEPTH - 1) % DEPTH), count=1)
             used += steps  # those are the other's
@@ -576,6 +578,7 @@ if hopper:
         DEPTH: gl.constexpr,  # how many buffers the ring has
         GROUP: gl.constexpr,  # how many rows of tiles are worked through together
         TURNS: gl.constexpr,  # step 6, and not step 5
+        EARLY: gl.constexpr,  # in step 6: how many steps before its end a warpgroup's turn is over
         APPROXIMATE: gl.constexpr,  # tanh by the GPU's one instruction
     ):
         """Steps 5 and 6: allocate, then let every group of warps do its part."""
@@ -598,17 +601,17 @@ if hopper:
 
         tiles_m, tiles_n, steps = gl.cdiv(rows, BM), gl.cdiv(hidden, BN), gl.cdiv(dim, BK)
         ring = (x_bufs, w_bufs, full, empty)
-        fetching = (x_box, gate_box, up_box, ring, tiles_m, tiles_n, steps, GROUP)
-        rest = (tiles_m, tiles_n, steps, GROUP, APPROXIMATE)
         # The first entry runs in the four warps there are; then four warps and one warp more are
         # started, with at most 232 and 40 registers a thread.
         if TURNS:
             gh.mbarrier.arrive(turn.index(0), count=1)
             gl.warp_specialize(
                 [
-                    (multiply_by_turns, (0, out_box, ring, out_bufs, turn) + rest),
-                    (multiply_by_turns, (1, out_box, ring, out_bufs, turn) + rest),
-                    (fetch, fetching),
+                    (multiply_by_turns, (0, out_box, ring, out_bufs, turn, tiles_m, tiles_n, steps,
+                                         GROUP, EARLY, APPROXIMATE)),
+                    (multiply_by_turns, (1, out_box, ring, out_bufs, turn, tiles_m, tiles_n, steps,
+                                         GROUP, EARLY, APPROXIMATE)),
+                    (fetch, (x_box, gate_box, up_box, ring, tiles_m, tiles_n, steps, GROUP)),
                 ],
                 [4, 1],
                 [232, 40],
@@ -616,9 +619,11 @@ if hopper:
         else:
             gl.warp_specialize(
                 [
-                    (multiply_half, (0, out_box, ring, out_bufs) + rest),
-                    (multiply_half, (1, out_box, ring, out_bufs) + rest),
-                    (fetch, fetching),
+                    (multiply_half, (0, out_box, ring, out_bufs, tiles_m, tiles_n, steps,
+                                     GROUP, APPROXIMATE)),
+                    (multiply_half, (1, out_box, ring, out_bufs, tiles_m, tiles_n, steps,
+                                     GROUP, APPROXIMATE)),
+                    (fetch, (x_box, gate_box, up_box, ring, tiles_m, tiles_n, steps, GROUP)),
                 ],
                 [4, 1],
                 [232, 40],
@@ -631,7 +636,9 @@ if hopper:
         layout = gl.NVMMASharedLayout.get_default_for(shape, GLUON[tensor.dtype])
         return Boxes.from_tensor(tensor, shape, layout)
 
-    def in_gluon(x, gate, up, out, turns, bm, bn, bk=64, depth=4, group=8, approximate=False):
+    def in_gluon(
+        x, gate, up, out, turns, bm, bn, bk=64, depth=4, group=8, early=2, approximate=False
+    ):
         """Launch step 5 or 6."""
         tiles = triton.cdiv(x.shape[0], bm) * triton.cdiv(gate.shape[0], bn)
         gluon_kernel[(min(PROCESSORS, tiles),)](
@@ -643,6 +650,7 @@ if hopper:
             DEPTH=depth,
             GROUP=group,
             TURNS=turns,
+            EARLY=early,
             APPROXIMATE=approximate,
             num_warps=4,
             maxnreg=168,  # three groups of four warps: 65536 registers / 384 threads
@@ -754,6 +762,11 @@ if lesson and hopper:
 # included, so that nothing is found in the cache which would not be there in a larger model. The
 # variants take turns, round by round. *compiled* is ``torch.compile`` of the two products and the
 # pointwise part; *concatenated* the same over one product of weights put together by hand.
+#
+# Something that has not mattered before: a GPU which multiplies for some milliseconds draws more power
+# than it may, and lowers its clock. Whoever comes next in a round would pay for that. So there is a
+# pause before each replay, in which the GPU recovers, and each variant begins in the same state. What
+# becomes of it without pauses is measured as well, each variant on its own for a while: *sustained*.
 
 
 def concatenated(x, both):
@@ -774,8 +787,10 @@ def capture(calls):
     return graph, kept
 
 
-def gpu_us(graph, kept):
+def gpu_us(graph, kept, pause=0.004):
     """Microseconds of one call, by the GPU's clock."""
+    torch.cuda.synchronize()
+    time.sleep(pause)
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     begin.record()
     graph.replay()
@@ -784,15 +799,28 @@ def gpu_us(graph, kept):
     return 1e3 * begin.elapsed_time(end) / len(kept)
 
 
+def sustained_us(graph, kept, seconds=0.15):
+    """The same after the GPU has worked for some time without a pause."""
+    torch.cuda.synchronize()
+    time.sleep(0.4)  # whatever was before is forgotten
+    times, stop = [], time.perf_counter() + seconds
+    while time.perf_counter() < stop:
+        times.append(gpu_us(graph, kept, pause=0))
+    return torch.tensor(times[len(times) // 3 :]).median().item()
+
+
 def measure(variants, rounds=40):
-    """(median, 20 %, 80 %) in microseconds for each list of calls, all taking turns."""
+    """(median, 20 %, 80 %, sustained) in microseconds for each list of calls."""
     graphs = {name: capture(calls) for name, calls in variants.items()}
     times = {name: [] for name in variants}
     for _ in range(rounds):
         for name, graph in graphs.items():
             times[name].append(gpu_us(*graph))
     marks = torch.tensor([0.5, 0.2, 0.8])
-    return {name: torch.tensor(each).quantile(marks).tolist() for name, each in times.items()}
+    return {
+        name: [*torch.tensor(each).quantile(marks).tolist(), sustained_us(*graphs[name])]
+        for name, each in times.items()
+    }
 
 
 def calls_of(step, sets, **choices):
@@ -803,7 +831,7 @@ def calls_of(step, sets, **choices):
         run = prepare(step, inputs, **choices)
         return lambda: (run(out), out)
 
-    return [call_of(inputs) for inputs in sets] * 3
+    return [call_of(inputs) for inputs in sets] * 6
 
 
 def tail_error(result, reference, inputs):
@@ -816,12 +844,16 @@ def write_table(name, results):
     """Write OUT/name.csv from (variant, times, error, error in the tail)."""
     with (args.out / f"{name}.csv").open("w", newline="") as file:
         table = csv.writer(file)
-        head = ["variant", "median_us", "low_us", "high_us", "tflops", "relative_error", "tail_error"]
-        table.writerow(head)
-        for variant, (median, low, high), error, tail in results:
+        head = ["variant", "median_us", "low_us", "high_us", "sustained_us"]
+        table.writerow([*head, "tflops", "relative_error", "tail_error"])
+        for variant, clocks, error, tail in results:
+            median, low, high, sustained = clocks
             rate = 4 * rows * dim * hidden / median / 1e6
-            print(f"{variant:22}{median:8.1f} us ({low:.1f} to {high:.1f}) {rate:6.0f} TFLOP/s")
-            times = [f"{value:.3f}" for value in (median, low, high)]
+            print(
+                f"{variant:22}{median:8.1f} us ({low:.1f} to {high:.1f}), "
+                f"sustained {sustained:.1f} us, {rate:.0f} TFLOP/s"
+            )
+            times = [f"{value:.3f}" for value in clocks]
             table.writerow([variant, *times, f"{rate:.1f}", f"{error:.4e}", f"{tail:.4e}"])
     print(f"Table: {args.out / f'{name}.csv'}\n")
 
@@ -834,12 +866,12 @@ if lesson and device == "cuda":
         compiled, wide_compiled = (torch.compile(f, dynamic=False) for f in (eager, concatenated))
         both = [torch.cat(inputs[1:]) for inputs in sets]
         variants = {
-            "eager": [lambda i=i: eager(*i) for i in sets] * 3,
-            "compiled": [lambda i=i: compiled(*i) for i in sets] * 3,
+            "eager": [lambda i=i: eager(*i) for i in sets] * 6,
+            "compiled": [lambda i=i: compiled(*i) for i in sets] * 6,
             "concatenated": [
                 lambda i=i, b=b: wide_compiled(i[0], b) for i, b in zip(sets, both, strict=True)
             ]
-            * 3,
+            * 6,
         }
         results = {name: calls[0]() for name, calls in variants.items()}
         for step in available:
@@ -881,7 +913,8 @@ if lesson and device == "cuda":
 # -------------------
 # One choice of the last step changed at a time. The GPU's approximate tanh is an instruction instead
 # of four; while the GELU is hidden behind the other warpgroup's products, there should be little to
-# gain, and the column *tail_error* says what is lost. A shorter step along ``dim`` needs more
+# gain, and the column *tail_error* says what is lost. If a turn lasts to the very end, the tensor cores
+# wait for the other warpgroup to notice. A shorter step along ``dim`` needs more
 # barriers for the same work, a longer one leaves fewer buffers. And without groups, a column of tiles
 # at a time or a row at a time, the cache has more to do.
 
@@ -889,6 +922,7 @@ if lesson and hopper and dtype_name != "fp32":
     tried = {
         "as above": {},
         "tanh.approx": {"approximate": True},
+        "turns to the end": {"early": 1},
         "half a step": {"bk": 32, "depth": 12},
         "double step": {"bk": 128, "depth": 3},
         "row by row": {"group": 1},
@@ -982,7 +1016,7 @@ def counted_variants():
     yield "gelu", lambda: F.gelu(g, approximate="tanh")
     yield "multiplication", lambda: torch.mul(g, u)
     for step in available:
-        yield step, lambda run=prepare(step, inputs): run(out)
+        yield step, partial(prepare(step, inputs), out)
 
 
 def read_counters(text):
