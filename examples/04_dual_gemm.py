@@ -518,8 +518,12 @@ if hopper:
 # multiplies. (CUTLASS, NVIDIA's library, calls this ping-pong.) Its tile is as high as before and
 # half as wide, so that its accumulator fits into the registers of one warpgroup.
 #
-# Whose turn it is, another pair of barriers says. The turn is over a little before the last product
-XX
+# Whose turn it is, another pair of barriers says. A turn is over a little before its last product has
+# been issued; by the time the other warpgroup has noticed, it has. The barriers also keep the phases
+# honest. A phase is one bit: it cannot tell this time round the ring from the one after next. A
+# warpgroup that started to wait for its tile's buffers before the other one had had its own could take
+# those for its own.
+
 if hopper:
 
     @gluon.jit
@@ -997,7 +1001,7 @@ if lesson:
 # and there is no table. The clocks are left alone, so its times are not those of above.
 
 COUNTERS = {
-    "us": "gpu__time_duration.sum",
+    "gpu_us": "gpu__time_duration.sum",
     "tensor_percent": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
     "dram_read_bytes": "dram__bytes_read.sum",
     "dram_write_bytes": "dram__bytes_write.sum",

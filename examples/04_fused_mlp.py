@@ -881,7 +881,7 @@ if lesson and device == "cuda":
             lines.append([model, some, name, *gpu, *host, *ratios])
         del mlp, inputs, variants, calls
         torch.cuda.empty_cache()
-    write("fused_mlp_sizes", ["model", "rows", "variant", *CLOCKS, "best_over_gpu", "best_over_host"], lines)
+    write("fused_mlp_sizes", ["model", "rows", "variant", *CLOCKS, "gpu_ratio", "host_ratio"], lines)
 
 # %%
 # The ledger
@@ -921,7 +921,7 @@ if lesson and device == "cuda":
     print(f"copy: {bandwidth / 1e3:.0f} GB/s; 8192 x 8192 x 8192: {rate / 1e6:.0f} TFLOP/s")
     write(
         "ceilings",
-        ["what", "median_us", "bytes", "flops"],
+        ["what", "median_us", "bytes", "flop"],
         [["copy", copy_us, 2 * 2**30, 0], ["product", product_us, 0, 2 * 8192**3]],
     )
 
@@ -971,7 +971,7 @@ if lesson and device == "cuda":
             median = times[kernel][0][0]
             print(f"{way:9}{kernel:24} floor{floor:7.1f} us, took{median:7.1f} us")
             lines.append([way, kernel, flops, moved, floor, median])
-    write("geglu_ledger", ["way", "kernel", "flops", "bytes", "floor_us", "median_us"], lines)
+    write("geglu_ledger", ["way", "kernel", "flop", "bytes", "floor_us", "median_us"], lines)
 
 # %%
 # The same as a *roofline*. To the right, operations per byte; upwards, operations per second. The
