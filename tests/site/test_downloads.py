@@ -30,6 +30,9 @@ SMALL = {
     "02_strides_and_views": "--size 64",
     "03_simple_mlp": "--batch 2 --seq 4 --dim 8 --hidden 16",
     "03_kernels_mlp": "--batch 2 --seq 4 --dim 8 --hidden 17",
+    "04_pointwise_geglu": "--rows 2 --hidden 17",
+    "04_dual_gemm": "--rows 4 --dim 8 --hidden 16",
+    "04_fused_mlp": "--rows 4 --dim 8 --hidden 16",
     "05_regimes": "--rows 4 --dim 8 --hidden 16",
     "05_recompiles": "--batches 8 16 --dim 8 --hidden 16",
 }
