@@ -673,7 +673,7 @@ if hopper:
 # Right first
 # -----------
 # Sizes that fit no tile, fresh random numbers, the output full of NaN and with room behind it. The
-# reference is float64; what is allowed is the error of eager, which rounds three times where we
+# reference is float64; what is allowed is the error of eager, which rounds four times where we
 # round once. In float32 there is no such difference, but another order of adding up.
 
 

@@ -194,7 +194,6 @@ def fused_module() -> None:
     raises(TypeError, "convert one of them", lambda: fused(torch.randn(3, 16).half()))
     raises(ValueError, "move one of them", lambda: fused(torch.randn(3, 16, device="meta")))
     raises(TypeError, "has no gate_proj, up_proj, down_proj", lambda: ours.from_mlp(torch.nn.Linear(2, 2)))
-    narrow = torch.nn.Linear(16, 31, bias=False)
     for change, kind, words in [
         (lambda m: setattr(m, "up_proj", torch.nn.ReLU()), TypeError, "up_proj is ReLU"),
         (lambda m: setattr(m, "up_proj", torch.nn.Linear(16, 32)), ValueError, "up_proj has a bias"),
