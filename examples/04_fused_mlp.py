@@ -1030,7 +1030,7 @@ if lesson and device == "cuda":
                     color=color,
                 )
     axes.set_ylim(top=3 * rate / 1e6)
-    axes.set_xlim(0.03, 20000)
+    axes.set_xlim(0.015, 20000)
     axes.set_xlabel("operations per byte", fontsize=12)
     axes.set_ylabel("TFLOP/s", fontsize=12)
     axes.set_title(f"GeGLU MLP, {rows} rows, {dim} to {hidden}, {args.dtype}", fontsize=12)
