@@ -61,6 +61,9 @@ EXAMPLES = [
     "02_strides_and_views",
     "03_simple_mlp",
     "03_kernels_mlp",
+    "04_pointwise_geglu",
+    "04_dual_gemm",
+    "04_fused_mlp",
     "05_regimes",
     "05_recompiles",
 ]

@@ -30,7 +30,7 @@ SCRIPTS = {
     "03_simple_mlp": ("mlp_fwd", "--batch 2 --seq 4 --dim 8 --hidden 16"),
     "03_kernels_mlp": ("kernels_mlp_fwd", "--batch 2 --seq 4 --dim 8 --hidden 17"),
 }
-ALL = [*SCRIPTS, "05_regimes", "05_recompiles"]
+ALL = [*SCRIPTS, "04_pointwise_geglu", "04_dual_gemm", "04_fused_mlp", "05_regimes", "05_recompiles"]
 
 
 # What can be said about the files without running them.

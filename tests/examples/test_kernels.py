@@ -1,0 +1,120 @@
+"""The kernels of the examples that begin with 04: right in the interpreter, and found wrong when they are.
+
+`KINETOSCOPE_EXAMPLES` names another folder to take the files from, such as the downloads of a built site.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from downloaded import NO_GPU, environment, named, run, source_of
+from test_examples import BAD_FOR_ALL, HUGE, PARSE_ALL
+
+SCRIPTS = ["04_pointwise_geglu", "04_dual_gemm", "04_fused_mlp"]
+DRIVER = Path(__file__).with_name("interpreted.py")
+
+
+def interpreted(folder: Path, script: str, *changes: tuple[str, str]) -> subprocess.CompletedProcess[str]:
+    """Test an example's kernels in the interpreter, perhaps with something in it changed."""
+    text = source_of(script).read_text(encoding="utf-8")
+    for right, wrong in changes:
+        assert text.count(right) >= 1, f"{script} no longer has {right!r}"
+        text = text.replace(right, wrong)
+    (folder / f"{script}.py").write_text(text, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, str(DRIVER), f"{script}.py"],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("script", "tests"), [("04_pointwise_geglu", 2), ("04_dual_gemm", 3), ("04_fused_mlp", 4)]
+)
+def test_kernels_agree_with_float64(tmp_path, script, tests):
+    done = interpreted(tmp_path, script)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("passed: ") == tests
+    # What a downloader sees of the run itself.
+    assert "agrees with float64" in done.stdout
+    assert list((tmp_path / "out").glob("*_cpu*.json.gz"))
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("script", "right", "wrong"),
+    [
+        ("04_pointwise_geglu", "inside = columns < hidden", "inside = columns < hidden - 1"),
+        ("04_dual_gemm", "first + within % height", "first + within % GROUP"),
+        (
+            "04_fused_mlp",
+            "inside = (m[:, None] < rows) & (n[None, :] < hidden)",
+            "inside = m[:, None] < rows + 1",
+        ),
+    ],
+)
+def test_a_wrong_kernel_is_found(tmp_path, script, right, wrong):
+    done = interpreted(tmp_path, script, (right, wrong))
+    assert done.returncode != 0
+    assert re.search(r"AssertionError|IndexError", done.stderr)
+
+
+@pytest.mark.torch
+def test_flags_of_the_dual_gemm(tmp_path):
+    done = run(tmp_path, "04_dual_gemm", *"--step tma --rows 5 --dim 8 --hidden 12".split())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines().count(NO_GPU) == 1
+    assert done.stdout.index("tma (5, 8, 12): agrees with float64") < done.stdout.index("Self CPU")
+    assert named(tmp_path / "traces" / "dual_tma_5_8_12_cpu.json.gz", "dual_gemm") == 3
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_bad_arguments(tmp_path, script):
+    bad = {
+        "04_pointwise_geglu": [("--rows 0", "above zero"), (f"--rows {HUGE}", "use smaller sizes")],
+        "04_dual_gemm": [
+            ("--step slow", "invalid choice"),
+            ("--step pingpong", "needs a GPU of the Hopper generation"),
+            ("--dtype bf16", "interpreter multiplies it wrongly"),
+            ("--dim 6", "multiples of 16 bytes"),
+            ("--counters", "--counters: needs a GPU"),
+            (f"--rows {HUGE}", "use smaller sizes"),
+        ],
+        "04_fused_mlp": [
+            ("--quack", "--quack: needs a GPU of the Hopper"),
+            (f"--rows {HUGE}", "use smaller sizes"),
+        ],
+    }
+    shutil.copy(source_of(script), tmp_path / f"{script}.py")
+    (tmp_path / "taken").write_text("a file, no folder")
+    cases = BAD_FOR_ALL + bad[script]
+    done = subprocess.run(
+        [sys.executable, "-c", PARSE_ALL, f"{script}.py", json.dumps([case[0].split() for case in cases])],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    for (flags, message), (code, errors) in zip(cases, json.loads(done.stdout), strict=True):
+        assert code == 2, f"{flags}: {code} {errors}"
+        assert message in errors.splitlines()[-1], flags
+
+
+def test_the_module_has_the_lessons_kernel():
+    """What 04_fused_mlp says is word for word from 04_dual_gemm is."""
+    lesson, module = (source_of(script).read_text(encoding="utf-8") for script in SCRIPTS[1:])
+    for name in ("gelu_times_gluon", "tile_at_gluon", "fetch", "finish", "multiply_by_turns"):
+        function = re.compile(rf"    @gluon\.jit\n    def {name}\(.*?(?=\n\n(?:    \S|\S))", re.DOTALL)
+        assert function.search(lesson)[0] == function.search(module)[0], name
