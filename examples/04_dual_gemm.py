@@ -1043,13 +1043,15 @@ if args.counters:
     torch.cuda.synchronize()
     torch.cuda.profiler.stop()
 
-if lesson and device == "cuda":
+# Where this code lies; that of a notebook lies nowhere.
+script = Path(counted_variants.__code__.co_filename)
+if lesson and device == "cuda" and script.is_file():
     program = shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
     ran = None
-    if Path(program).exists() and "__file__" in globals():
+    if Path(program).exists():
         command = [program, "--csv", "--clock-control", "none", "--profile-from-start", "off"]
         command += ["--metrics", ",".join(COUNTERS.values())]
-        command += [sys.executable, __file__, "--counters", "--out", str(args.out)]
+        command += [sys.executable, str(script), "--counters", "--out", str(args.out)]
         ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     if ran is None:
         print("ncu was not found: no counters. It is a part of the CUDA toolkit.")

@@ -1052,10 +1052,11 @@ if lesson and device == "cuda":
 # Its GELU uses the GPU's approximate tanh, ours does not: the errors stand in the table as well.
 
 site = os.environ.get("QUACK_SITE")  # a folder it is installed in, if not where Python looks
-if lesson and hopper and "__file__" in globals():
+script = Path(write.__code__.co_filename)  # where this code lies; that of a notebook lies nowhere
+if lesson and hopper and script.is_file():
     found = site is not None or importlib.util.find_spec("quack") is not None
     if found:
-        command = [sys.executable, __file__, "--quack", "--out", str(args.out)]
+        command = [sys.executable, str(script), "--quack", "--out", str(args.out)]
         ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
         print(*(line for line in ran.stdout.splitlines() if " us " in line or "Table" in line), sep="\n")
         if ran.returncode:

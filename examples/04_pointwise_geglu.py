@@ -268,7 +268,9 @@ def check(gate, up, what):
     ours, theirs = error_of(out, reference), error_of(eager(gate, up), reference)
     assert frame[:128].isnan().all(), f"{what}: written before the beginning"
     assert frame[-128:].isnan().all(), f"{what}: written behind the end"
-    allowed = max(theirs, torch.finfo(gate.dtype).eps)
+    # Where there are few numbers, which of the two is nearer is luck, by a few units of the last place.
+    last_place = max(torch.finfo(gate.dtype).eps, 4 * torch.finfo(torch.float32).eps)
+    allowed = max(theirs, last_place)
     # Written so that NaN fails as well.
     assert ours <= allowed, f"{what}: NOT so: error {ours:.1e}, eager's {theirs:.1e}"
     print(f"{what}: agrees with float64, relative error {ours:.1e} (eager's {theirs:.1e})")
