@@ -23,7 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from kinetoscope.trace import TraceError
-from kinetoscope.trace.parse import read_json
+from kinetoscope.trace.findings import Findings
+from kinetoscope.trace.load import refuse_damaged
+from kinetoscope.trace.parse import decode_json, read_text
 
 KEPT_METADATA = (
     "schemaVersion",
@@ -122,7 +124,9 @@ def scrub_trace(data: bytes, scrubber: Scrubber, path: str) -> bytes:
     Number text is carried over digit by digit: a clock in epoch microseconds with three decimals does not
     fit a float.  Raises :class:`kinetoscope.trace.TraceError`, naming ``path``, where the data is no trace.
     """
-    document = read_json(data, path, [])
+    findings = Findings()
+    document = decode_json(read_text(data, path, findings), path, findings)
+    refuse_damaged(findings.as_list(), path)
     if isinstance(document, list):
         document = {"traceEvents": document}
     if not isinstance(document, dict) or not isinstance(document.get("traceEvents"), list):

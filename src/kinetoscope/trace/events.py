@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from kinetoscope.trace.findings import Finding
+
 
 class Kind(Enum):
     """What an event is, decided by its ``cat`` field alone (never by which keys it carries)."""
@@ -156,8 +158,8 @@ class Trace:
     steps: list[Step]
     device_names: dict[int, str]
     """GPU name by device number, as the profiler wrote it"""
-    notes: list[str] = field(default_factory=list)
-    """what was repaired or is missing, a sentence each"""
+    findings: list[Finding] = field(default_factory=list)
+    """what was repaired, dropped or assumed while it was read"""
 
     def of(self, *kinds: Kind) -> list[Event]:
         """The events of these kinds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kinetoscope.trace.events import Kind
@@ -10,22 +11,24 @@ from kinetoscope.trace.events import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kinetoscope.trace.events import Event
+    from kinetoscope.trace.events import Event, LaneId
+    from kinetoscope.trace.findings import Findings
 
 
-def link_launches(events: list[Event]) -> None:
+def link_launches(events: list[Event], findings: Findings) -> None:
     """Join GPU activities to the runtime or driver call of the same correlation id, whatever its name.
 
     One call (a graph launch) may own many activities.  An activity whose call is not in the file keeps
     ``launch = None``.  Where ranks were merged into one file, several processes use the same ids: a
     device belongs to the process with which it shares ids that are not ambiguous, else to the process
-    that has its rank in order of appearance (ids are unique in one process only).
+    that has its rank in order of appearance (ids are unique in one process only).  Where one process
+    used an id twice, the call is the last that began before the activity.
     """
     calls: dict[int, list[Event]] = defaultdict(list)
     for event in events:
-        if event.kind is Kind.CALL and event.correlation is not None:
+        if event.kind is Kind.CALL and event.correlation:  # 0 is no id: CUPTI's for none
             calls[event.correlation].append(event)
-    linked = [e for e in events if e.kind.on_gpu and e.correlation is not None and e.correlation in calls]
+    linked = [e for e in events if e.kind.on_gpu and e.correlation in calls]
     owner = _process_of_device(linked, calls)
     for activity in linked:
         assert activity.correlation is not None
@@ -33,6 +36,27 @@ def link_launches(events: list[Event]) -> None:
         if launch is not None:
             activity.launch = launch
             launch.activities.append(activity)
+    _note(events, findings)
+
+
+def _note(events: list[Event], findings: Findings) -> None:
+    """What is odd about the GPU activities, which are in order of start."""
+    ends: dict[LaneId, int] = {}
+    for activity in events:
+        if not activity.kind.on_gpu:
+            continue
+        if activity.launch is None:
+            findings.add("no-launch", partial(_named, activity))
+        elif activity.start < activity.launch.start:
+            findings.add("before-its-launch", partial(_named, activity))
+        end = ends.get(activity.lane, activity.start)
+        if activity.start < end:
+            findings.add("overlapping-stream", partial(_named, activity))
+        ends[activity.lane] = max(end, activity.end)
+
+
+def _named(event: Event) -> str:
+    return f"event {event.index}, {event.name[:80]!r}"
 
 
 def _device(event: Event) -> int | str:
@@ -66,7 +90,8 @@ def _choose(activity: Event, calls: list[Event], owner: dict[int | str, int | st
     if len(_processes(calls)) > 1:
         process = owner.get(_device(activity))
         calls = [call for call in calls if call.lane.pid == process]
-    return calls[0] if calls else None
+    began = [call for call in calls if call.start <= activity.start]
+    return began[-1] if began else calls[0] if calls else None
 
 
 def link_ops(events: list[Event]) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kinetoscope.trace.events import Event, Kind, LaneId
+
+if TYPE_CHECKING:
+    from kinetoscope.trace.findings import Findings
 
 STEP_NAME = re.compile(r"ProfilerStep#(\d+)")
 
@@ -44,26 +46,28 @@ LEGACY_PIDS = {"CPU functions": Kind.OP, "CUDA functions": Kind.KERNEL}
 """Kind by ``pid`` where the profiler of torch without Kineto wrote no ``cat`` (pytorch#95460)."""
 
 _ON_STREAM = frozenset({Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET, Kind.GPU_ANNOTATION, Kind.SYNC})
+LONGEST = 365 * 24 * 3600 * 10**9
+"""ns; what lasts longer was never finished: the profiler wrote an end of -1 or of the largest integer"""
+
 _LARGEST_US = Decimal(10) ** 17  # µs; epoch µs are about 1.7e15, anything beyond is no time stamp
 _STREAM_TID = re.compile(r"\s*(?:stream\s+)?(\d+)\s*", re.IGNORECASE)
 
 
-def typed_events(raw: list[Any], notes: list[str]) -> list[Event]:
+def typed_events(raw: list[Any], findings: Findings) -> list[Event]:
     """The complete ("X") events among ``raw``, in order of start, an outer one before an inner one.
 
-    An event without a readable ``ts`` is left out, a negative ``dur`` read as 0; ``notes`` says so.
+    An event without a readable ``ts`` is left out, a negative or absurd ``dur`` read as 0; ``findings``
+    say so.
     """
-    faults: Counter[str] = Counter()
     lanes: dict[tuple[Any, ...], LaneId] = {}
     events: list[Event] = []
     for index, entry in enumerate(raw):
         if not isinstance(entry, dict):
-            faults["that is no object left out"] += 1
+            findings.add("no-object", f"entry {index} of traceEvents")
         elif entry.get("ph") == "X":
-            event = _event(entry, index, lanes, faults)
+            event = _event(entry, index, lanes, findings)
             if event is not None:
                 events.append(event)
-    notes.extend(f"{n} {'event' if n == 1 else 'events'} {what}." for what, n in faults.items())
     origin = min((event.start for event in events), default=0)
     for event in events:
         event.start -= origin
@@ -72,17 +76,17 @@ def typed_events(raw: list[Any], notes: list[str]) -> list[Event]:
 
 
 def _event(
-    entry: dict[str, Any], index: int, lanes: dict[tuple[Any, ...], LaneId], faults: Counter[str]
+    entry: dict[str, Any], index: int, lanes: dict[tuple[Any, ...], LaneId], findings: Findings
 ) -> Event | None:
     start = nanoseconds(entry.get("ts"))
     dur = nanoseconds(entry.get("dur", 0))
     if start is None or dur is None:
-        faults["without a readable time left out"] += 1
+        findings.add("no-time", f"entry {index} of traceEvents")
         return None
-    if dur < 0:
-        faults["of negative duration read as 0"] += 1
-        dur = 0
     name = str(entry.get("name", ""))
+    if not 0 <= dur <= LONGEST:
+        findings.add("negative-duration" if dur < 0 else "absurd-duration", f"event {index}, {name[:80]!r}")
+        dur = 0
     raw_args = entry.get("args")
     args: dict[str, Any] = (
         {key: _plain(value) for key, value in raw_args.items()} if isinstance(raw_args, dict) else {}
