@@ -106,6 +106,29 @@ def test_what_comes_after_the_events_is_found_all_the_same() -> None:
     assert len(trace.events) == len(loads(REAL, "t").events)
 
 
+@pytest.mark.parametrize("path", sorted((DATA / "traces").glob("*.json.gz")), ids=lambda path: path.name)
+def test_a_file_with_one_fault_gives_the_same_events_as_a_whole_one(path: Path) -> None:
+    """Two decoders, one for whole files and one for faulty ones: they must not differ."""
+    text = gzip.decompress(path.read_bytes())
+    head, key, tail = text.partition(b'"traceEvents": [')
+    assert key
+    whole = loads(text, "t")
+    faulty = loads(head + b'"x": "C:\\dir",' + key + tail, "t")
+    assert codes(faulty) == {"bad-escape": 1}
+
+    def facts(trace: Trace) -> list[tuple[object, ...]]:
+        return [
+            (
+                *(found.name, found.kind, found.start, found.dur, found.lane, dict(found.args), found.index),
+                *(found.parent and found.parent.index, found.launch and found.launch.index),
+                *(found.op and found.op.index, [child.index for child in found.children]),
+            )
+            for found in trace.events
+        ]
+
+    assert facts(faulty) == facts(whole)
+
+
 # --- gzip ---------------------------------------------------------------------------------------------------
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kinetoscope.trace import Kind, Trace, TraceError, load, loads
 
@@ -72,6 +75,39 @@ def test_text_time_stamps_are_exact(small: Small) -> None:
 def test_a_time_may_be_written_in_any_way(made: Made, named: Named, ts: Any) -> None:
     trace = made({"name": "a", "ts": 999, "dur": 5}, {"name": "b", "ts": ts, "dur": "1.5"})
     assert (named(trace, "b").start, named(trace, "b").dur) == (1000, 1500)
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [
+        ("1712195495519761.132", 1712195495519761132),
+        ("1712195495519761", 1712195495519761000),
+        ("1099511627776.5005", 1099511627776500),  # rounded to the even one
+        ("36.7895", 36790),
+        ("0.0005", 0),
+        ("5.0015", 5002),
+        ("1e-3", 1),
+        ("-3.25", -3250),
+    ],
+)
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_times_are_read_from_their_text(text: str, ns: int, quote: str) -> None:
+    data = f'[{{"ph": "X", "ts": 0}}, {{"ph": "X", "ts": {quote}{text}{quote}}}]'.encode()
+    first, second = loads(data, "t").events
+    assert second.start - first.start == abs(ns)
+
+
+@given(st.lists(st.decimals(-(10**14), 10**14, places=3), min_size=1, max_size=8))
+def test_every_time_with_three_decimals_is_exact(times: list[Decimal]) -> None:
+    entries = [f'{{"ph": "X", "ts": {time:f}, "dur": {abs(time):f}}}' for time in times]
+    trace = loads(f"[{','.join(entries)}]".encode(), "t")
+    by_index = sorted(trace.events, key=lambda event: event.index)
+    first = min(times)
+    assert [event.start for event in by_index] == [int((time - first) * 1000) for time in times]
+    longest = 365 * 24 * 3600 * 10**6
+    assert [event.dur for event in by_index] == [
+        int(abs(t) * 1000) if abs(t) <= longest else 0 for t in times
+    ]
 
 
 @pytest.mark.parametrize("ts", [None, "soon", True, [1], "1e400", 10**30, "nan"])

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from kinetoscope.trace.columns import Columns
     from kinetoscope.trace.findings import Finding
 
 
@@ -78,7 +80,6 @@ class Event:
     index: int
     """position among the file's events"""
     correlation: int | None = None
-    external_id: int | None = None
     parent: Event | None = field(default=None, repr=False)
     """the innermost CPU event (op, annotation or call) on the same thread that encloses this one"""
     children: list[Event] = field(default_factory=list, repr=False)
@@ -145,21 +146,39 @@ class Step:
         return max([self.event.end, *(a.end for a in self.gpu)])
 
 
-@dataclass(slots=True, eq=False)
 class Trace:
     """What ``torch.profiler`` exported once, typed, nested and linked.
 
-    Every list is in order of ``start``.  ``path`` is where it was read from, for messages.
+    Every list is in order of ``start``.
     """
 
-    path: str
-    events: list[Event]
-    """every complete event"""
-    steps: list[Step]
-    device_names: dict[int, str]
-    """GPU name by device number, as the profiler wrote it"""
-    findings: list[Finding] = field(default_factory=list)
-    """what was repaired, dropped or assumed while it was read"""
+    def __init__(
+        self,
+        path: str,
+        events: Sequence[Event] | Callable[[], list[Event]],
+        steps: Sequence[Step] | Callable[[list[Event]], list[Step]],
+        device_names: Mapping[int, str],
+        findings: Sequence[Finding] = (),
+        columns: Columns | None = None,
+    ) -> None:
+        self.path = path
+        """where it was read from, for messages"""
+        self.device_names = dict(device_names)
+        """GPU name by device number, as the profiler wrote it"""
+        self.findings = list(findings)
+        """what was repaired, dropped or assumed while it was read"""
+        self.columns = columns
+        """the same events as numbers, for whoever counts many; None for a trace that was not read"""
+        self._events, self._steps = events, steps
+
+    @cached_property
+    def events(self) -> list[Event]:
+        """Every complete event"""
+        return self._events() if callable(self._events) else list(self._events)
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        return self._steps(self.events) if callable(self._steps) else list(self._steps)
 
     def of(self, *kinds: Kind) -> list[Event]:
         """The events of these kinds."""

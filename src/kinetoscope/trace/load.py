@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
+from kinetoscope.trace.build import build
+from kinetoscope.trace.columns import CODE, Columns
 from kinetoscope.trace.errors import TraceError
-from kinetoscope.trace.events import Event, Kind, Trace
+from kinetoscope.trace.events import Kind, Trace
 from kinetoscope.trace.findings import Finding, Findings, Severity
 from kinetoscope.trace.link import link_launches, link_ops
 from kinetoscope.trace.nest import nest
 from kinetoscope.trace.parse import parse
 from kinetoscope.trace.steps import find_steps
-from kinetoscope.trace.typed import typed_events
 from kinetoscope.trace.unzip import MAX_BYTES
 
 __all__ = ["TraceError", "load", "load_whole", "loads"]
@@ -46,19 +48,20 @@ def loads(data: bytes, path: str, *, strict: bool = False, max_bytes: int = MAX_
     """Read a trace from the bytes of its file, as :func:`load` does; ``path`` is used in messages only."""
     findings = Findings()
     document = parse(data, path, findings, max_bytes)
-    events = typed_events(document.events, findings)
-    nest(events, findings)
-    link_launches(events, findings)
-    link_ops(events)
-    _note_missing(events, findings)
+    found = document.columns
+    nest(found, findings)
+    link_launches(found, findings)
+    link_ops(found)
+    _note_missing(found, findings)
     if strict:
         refuse(findings.as_list(), path)
     return Trace(
         path=path,
-        events=events,
-        steps=find_steps(events),
+        events=partial(build, found),
+        steps=find_steps,
         device_names=document.device_names,
         findings=findings.as_list(),
+        columns=found,
     )
 
 
@@ -84,12 +87,14 @@ def refuse_damaged(findings: Sequence[Finding], path: str) -> None:
     refuse([finding for finding in findings if finding.severity is Severity.LOST], path)
 
 
-def _note_missing(events: list[Event], findings: Findings) -> None:
+def _note_missing(found: Columns, findings: Findings) -> None:
     """Say so where a trace holds nothing to show, or launches and nothing that they launched."""
-    if not events:
+    if not len(found):
         findings.add("no-events", "the end of the file")
-    elif {event.kind for event in events} <= {Kind.OTHER}:
-        findings.add("unknown-categories", f"event {events[0].index}, {events[0].name[:80]!r}")
-    calls = [event for event in events if event.kind is Kind.CALL and "launch" in event.name.lower()]
-    if calls and not any(event.kind.on_gpu for event in events):
-        findings.add("no-gpu-events", f"event {calls[0].index}, {calls[0].name[:80]!r}", len(calls))
+    elif (found.kind == CODE[Kind.OTHER]).all():
+        findings.add("unknown-categories", found.place(0))
+    calls = found.where(Kind.CALL)
+    if len(calls) and not found.on_gpu.any():
+        launching = [at for at in calls.tolist() if "launch" in found.names[found.name[at]].lower()]
+        if launching:
+            findings.add("no-gpu-events", found.place(launching[0]), len(launching))

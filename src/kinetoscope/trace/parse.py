@@ -13,7 +13,9 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kinetoscope.trace.columns import Columns, InexactTimes, columns
 from kinetoscope.trace.errors import TraceError
+from kinetoscope.trace.raw import decode_whole
 from kinetoscope.trace.recover import place, recover
 from kinetoscope.trace.unzip import MAX_BYTES, unzip
 
@@ -31,9 +33,9 @@ _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\', re.DOTALL)
 
 @dataclass(slots=True)
 class Document:
-    """What a trace file holds, before its events are typed."""
+    """What a trace file holds."""
 
-    events: list[Any]
+    columns: Columns
     device_names: dict[int, str] = field(default_factory=dict)
 
 
@@ -42,25 +44,37 @@ def parse(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES
 
     Raises :class:`TraceError`, naming ``path``, for empty and other files.
     """
-    text = read_text(data, path, findings, max_bytes)
-    document: Any
+    data = unzip(data, path, findings, max_bytes)
+    for exact in (False, True):
+        whole = decode_whole(data, exact=exact)
+        if whole is None:
+            break
+        try:
+            return Document(columns(whole[0], findings), _device_names(whole[1]))
+        except InexactTimes:
+            continue
+    events, properties = _faulty(_text(data, path, findings), path, findings)
+    return Document(columns(events, findings), _device_names(properties))
+
+
+def _faulty(text: str, path: str, findings: Findings) -> tuple[list[Any], Any]:
+    """The events, and the value of ``deviceProperties``, of a document that is not as the format says."""
     try:
         document = decode_json(text, path, findings)
     except TraceError:
         recovered = recover(text, findings)
         if recovered is None:
             raise
-        events, properties = recovered
-        return Document(events, _device_names(properties))
+        return recovered
     if isinstance(document, list):
-        return Document(document)
+        return document, None
     found = document.get("traceEvents") if isinstance(document, dict) else None
     if not isinstance(found, list):
         raise TraceError(
             f"{path}: this is JSON but no trace, it has no list traceEvents; "
             "give a file that export_chrome_trace wrote."
         )
-    return Document(found, _device_names(document.get("deviceProperties")))
+    return found, document.get("deviceProperties")
 
 
 def read_text(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES) -> str:
@@ -68,7 +82,11 @@ def read_text(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_B
 
     Raises :class:`TraceError`, naming ``path``, where there is none, or more than ``max_bytes`` of it.
     """
-    text = _decode(unzip(data, path, findings, max_bytes), findings)
+    return _text(unzip(data, path, findings, max_bytes), path, findings)
+
+
+def _text(data: bytes, path: str, findings: Findings) -> str:
+    text = _decode(data, findings)
     if text.strip():
         return text
     if any(finding.code.startswith("gzip") for finding in findings):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kinetoscope.trace.categories import STEP_NAME
 from kinetoscope.trace.events import Event, Kind, Step
-from kinetoscope.trace.typed import STEP_NAME
 
 _TOP_LEVEL = frozenset({Kind.ANNOTATION, Kind.OP, Kind.CALL})
 
