@@ -6,9 +6,10 @@ speaks of events by position.  Times are integer ns since the earliest event.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -18,10 +19,9 @@ from kinetoscope.trace.fields import LARGEST_US, LONGEST, integer, lane_of, nano
 from kinetoscope.trace.raw import RawEvent, link_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
+    from kinetoscope.trace.events import Event, Trace
     from kinetoscope.trace.findings import Findings
 
 KINDS = tuple(Kind)
@@ -90,6 +90,29 @@ class Columns:
     def on_gpu(self) -> NDArray[np.bool_]:
         """(n) whether it is a GPU activity"""
         return ON_GPU[self.kind]
+
+    @property
+    def self_dur(self) -> NDArray[np.int64]:
+        """(n) ns outside its children; never below 0"""
+        below = np.zeros(len(self), np.int64)
+        inside = self.parent != NONE
+        np.add.at(below, self.parent[inside], self.dur[inside])
+        own: NDArray[np.int64] = np.maximum(self.dur - below, 0)
+        return own
+
+    def with_all_below(self, tops: NDArray[np.intp], also: int) -> NDArray[np.intp]:
+        """Positions of ``tops``, all that nests in them, and the one event ``also``, in order."""
+        there = {also, *tops.tolist()}
+        if len(tops):
+            started = self.start[self.nested]
+            first, behind = np.searchsorted(started, [self.start[tops[0]], self.end[tops].max() + 1])
+            below = set(tops.tolist())
+            near = self.nested[first:behind]
+            for at, parent in zip(near.tolist(), self.parent[near].tolist(), strict=True):
+                if parent in below:
+                    below.add(at)
+            there |= below
+        return np.array(sorted(there), np.intp)
 
     def where(self, *kinds: Kind) -> NDArray[np.intp]:
         """Positions of the events of these kinds."""
@@ -233,3 +256,31 @@ def _mend_durations(found: Columns, findings: Findings) -> None:
         for at in np.flatnonzero(wrong).tolist():
             findings.add(code, found.place(at))
             found.dur[at] = 0
+
+
+def columns_of(trace: Trace) -> Columns:
+    """The columns of a trace that was read.  Raises ``ValueError`` for one that was made of events."""
+    if trace.columns is None:
+        raise ValueError(f"{trace.path} was not read from a file: it has events and no columns")
+    return trace.columns
+
+
+class EventsAt(Sequence["Event"]):
+    """Some events of a trace, built when somebody looks at one."""
+
+    __slots__ = ("_at", "_trace")
+
+    def __init__(self, trace: Trace, at: NDArray[np.intp]) -> None:
+        self._trace, self._at = trace, at
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    @overload
+    def __getitem__(self, place: int) -> Event: ...
+    @overload
+    def __getitem__(self, place: slice) -> EventsAt: ...
+    def __getitem__(self, place: int | slice) -> Event | EventsAt:
+        if isinstance(place, slice):
+            return EventsAt(self._trace, self._at[place])
+        return self._trace.events[int(self._at[place])]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from kinetoscope.trace.columns import Columns
     from kinetoscope.trace.findings import Finding
+    from kinetoscope.trace.steps import StepAt
 
 
 class Kind(Enum):
@@ -160,6 +161,7 @@ class Trace:
         device_names: Mapping[int, str],
         findings: Sequence[Finding] = (),
         columns: Columns | None = None,
+        steps_at: Sequence[StepAt] = (),
     ) -> None:
         self.path = path
         """where it was read from, for messages"""
@@ -169,6 +171,8 @@ class Trace:
         """what was repaired, dropped or assumed while it was read"""
         self.columns = columns
         """the same events as numbers, for whoever counts many; None for a trace that was not read"""
+        self.steps_at = list(steps_at)
+        """the steps as positions in ``columns``"""
         self._events, self._steps = events, steps
 
     @cached_property

@@ -20,7 +20,7 @@ from kinetoscope.trace.findings import Finding, Findings, Severity
 from kinetoscope.trace.link import link_launches, link_ops
 from kinetoscope.trace.nest import nest
 from kinetoscope.trace.parse import parse
-from kinetoscope.trace.steps import find_steps
+from kinetoscope.trace.steps import build_steps, find_steps
 from kinetoscope.trace.unzip import MAX_BYTES
 
 __all__ = ["TraceError", "load", "load_whole", "loads"]
@@ -55,13 +55,15 @@ def loads(data: bytes, path: str, *, strict: bool = False, max_bytes: int = MAX_
     _note_missing(found, findings)
     if strict:
         refuse(findings.as_list(), path)
+    steps = find_steps(found)
     return Trace(
         path=path,
         events=partial(build, found),
-        steps=find_steps,
+        steps=partial(build_steps, steps),
         device_names=document.device_names,
         findings=findings.as_list(),
         columns=found,
+        steps_at=steps,
     )
 
 
