@@ -36,6 +36,9 @@ LENIENT = ("--keep-going", "-n")
 # PyTorch's own index of CPU builds: a tenth of the CUDA build that PyPI has for Linux.
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 
+# Next to those that Deno recommends; a pattern that clears a trace's text of control characters names them.
+DENO_RULES = ("--rules-include=eqeqeq,no-console,no-eval", "--rules-exclude=no-control-regex")
+
 nox.needs_version = ">=2025.2.9"
 nox.options.sessions = ["docs", "tests", "lint"]
 nox.options.reuse_venv = "yes"
@@ -120,14 +123,17 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style, types, the order of the rooms, workflows, shell, spelling."""
+    """Style, types, the order of the rooms, scripts of the pages, workflows, shell, spelling."""
     install(session, "lint")
     workflows = sorted(str(path.relative_to(ROOT)) for path in (ROOT / ".github/workflows").glob("*.yml"))
+    found = sorted(path.relative_to(ROOT) for path in (ROOT / "src").rglob("static/**/*.js"))
+    scripts = [str(path) for path in found if "vendor" not in path.parts]
     checks = (
         ("ruff", "check", "."),
         ("ruff", "format", "--check", "."),
         ("mypy",),
         ("lint-imports",),
+        *([("deno", "lint", "--no-config", *DENO_RULES, *scripts)] if scripts else []),
         ("actionlint", *workflows),
         ("zizmor", "--offline", "--pedantic", "."),
         ("shellcheck", ".ci/run"),
@@ -136,7 +142,7 @@ def lint(session: nox.Session) -> None:
     failed = []
     for check in checks:
         try:
-            session.run(*check)
+            session.run(*check, env={"DENO_NO_UPDATE_CHECK": "1"})
         except nox.command.CommandFailed:
             failed.append(check[0])
     if failed:
@@ -170,6 +176,17 @@ def lock(session: nox.Session) -> None:
     )
     without_cuda = [option for name in cuda for option in ("--no-emit-package", name)]
     compile_lock("test", project, "--extra", "test", "--group", "torch", *without_cuda)
+
+
+@nox.session(default=False)
+def pagespeed(session: nox.Session) -> None:
+    """Measure how long a phone on a slow line waits for a page (needs Node and a Chromium; ten minutes).
+
+    What follows `--` goes to benchmarks/pagespeed.py: `nox -s pagespeed -- --runs 1 read/linear`.
+    """
+    install(session, "docs")
+    sphinx(session, "-D", "kinetoscope_mode=replay", out="pagespeed")
+    session.run("python", "benchmarks/pagespeed.py", str(BUILD / "pagespeed"), *session.posargs)
 
 
 # --- how ----------------------------------------------------------------------------------------------------

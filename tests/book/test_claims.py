@@ -184,7 +184,7 @@ def test_a_comparison_says_what_changed(judged) -> None:
     built = judged.build("-W")
     assert built.status == 0, built.err
     page = built.html("read")
-    assert page.count('<figure class="ks-timeline"') == 2
+    assert page.count('<figure class="ks-timeline ks-compared"') == 2
     text = " ".join(built.text("read").split())
     assert "gone" in text and "new" in text
 
@@ -274,8 +274,8 @@ def test_a_number_keeps_the_events_it_was_computed_from(judged, parse_html) -> N
     ]
     linear, both, machine = (attrs.get("data-events") for attrs in spans)
     kernels = [kernel.index for kernel in load(DATA / "linear_1024_32_64_eager.json.gz").kernels]
-    assert linear == f"linear_eager:{' '.join(map(str, kernels))}"
-    assert both.startswith(linear + "; geglu_eager:")
+    assert linear == f"test-gpu-9000/linear_eager:{' '.join(map(str, kernels))}"
+    assert both.startswith(linear + "; test-gpu-9000/geglu_eager:")
     assert machine is None
 
 

@@ -22,8 +22,10 @@ from kinetoscope.book.profiler_table import COLUMNS, VIEWS
 from kinetoscope.book.reference_tables import CHANGES, CLAIM_FIELDS, LISTS, TABLES, VERDICTS, inline
 from kinetoscope.book.stage import MODES
 from kinetoscope.book.verdicts import Outcome, Verdict
+from kinetoscope.draw.changes import SAID as CALLED
+from kinetoscope.draw.changes import SIGNS
 from kinetoscope.measure import printed
-from kinetoscope.measure.compare import TOLERANCE
+from kinetoscope.measure.compare import TOLERANCE, Change
 from kinetoscope.measure.csvtable import SUFFIXES
 from kinetoscope.measure.vocabulary import OPERATORS, VOCABULARY
 from kinetoscope.record.provenance import Machine, Provenance
@@ -189,8 +191,8 @@ def test_an_unknown_table_is_a_warning_with_its_line(tmp_path: Path, page: str, 
 
 
 def test_every_change_verdict_and_field_is_in_its_list(reference: dict[str, set[str]]) -> None:
-    assert {change: said for change, (said, _) in CHANGES.items()} == trace_compare._SAID
-    assert all(printed(TOLERANCE, "share") in CHANGES[change][1] for change in ("kept", "slower", "faster"))
+    assert set(CHANGES) == set(SIGNS) == set(CALLED) == set(get_args(Change))
+    assert all(printed(TOLERANCE, "share") in CHANGES[change] for change in ("kept", "slower", "faster"))
     assert set(VERDICTS) == set(get_args(Outcome)) == set(cli._MARKS)
     assert set(CLAIM_FIELDS) == {field.name for field in dataclasses.fields(Verdict)}
     assert {*CHANGES, *VERDICTS, *CLAIM_FIELDS} <= reference["index"]

@@ -48,7 +48,8 @@ def test_tooltips_tell_everything(sample) -> None:
     titles = [e.find(f"{SVG}title").text for e in root.iter(f"{SVG}g") if e.get("data-event")]
     kernel = next(t for t in titles if t.startswith("nvjet"))
     for fact in ("takes 2.7 µs", "launched by cuLaunchKernelEx, 11.0 µs before", "grid 2 × 64 × 1",
-                 "block 384 × 1 × 1", "168 registers", "164308 B shared", "stream 7"):  # fmt: skip
+                 "block 384 × 1 × 1", "registers 168 a thread", "shared memory 164308 B",
+                 "stream 7"):  # fmt: skip
         assert fact in kernel
     op = next(t for t in titles if t.startswith("aten::linear"))
     assert "starts at 21.0 µs" in op and "total 39.7 µs, self " in op and "shapes [1024, 32]" in op

@@ -63,7 +63,7 @@ def test_one_unit_a_column() -> None:
 def test_the_box_and_the_heads() -> None:
     html = html_table(COLUMNS, [Row("nvjet_1"), Row("other")], caption='A "&" <b>', highlight=["nvjet*"])
     root = ElementTree.fromstring(html)
-    assert root.attrib == {"class": "ks-table", "role": "region", "tabindex": "0", "aria-label": 'A "&" <b>'}
+    assert root.attrib == {"class": "ks-table", "role": "group", "tabindex": "0", "aria-label": 'A "&" <b>'}
     assert [th.get("scope") for th in root.find("table/thead/tr")] == ["col"] * 5
     rows = root.findall("table/tbody/tr")
     assert [row.get("class") for row in rows] == ["ks-marked", None]

@@ -339,7 +339,7 @@ def with_gpu(gpu: str, gpu_arch: str) -> Change:
 
 Check = Callable[[Result, Result], None]
 ELEMENTS = {
-    "figure": r'<figure class="ks-timeline" id="ks-timeline-(?P<of>\w+)-\d+".*?</figure>',
+    "figure": r'<figure class="ks-timeline[^"]*" id="ks-timeline-(?P<of>\w+)-\d+".*?</figure>',
     "table": r'<div class="ks-table"[^>]* aria-label="(?P<of>[^"]*)".*?</table>',
 }
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kinetoscope import __version__
-from kinetoscope.book import banner, gallery, published, stage, used, verdicts
+from kinetoscope.book import banner, gallery, published, stage, used, verdicts, walkable
+from kinetoscope.book.alive import setup_alive
 from kinetoscope.book.book import book_of
 from kinetoscope.book.chain import DispatchChain
 from kinetoscope.book.claims import Claim, Reported, When
@@ -52,6 +53,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("published", Published())
     app.add_source_parser(GalleryParser, override=True)
     app.add_css_file("kinetoscope.css")
+    setup_alive(app)
 
     # Sphinx-Gallery fills its settings in at config-inited 10 and lays out at builder-inited 500.
     app.connect("config-inited", gallery.never_execute, priority=5)
@@ -65,12 +67,15 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-merge-info", used.merge)
     app.connect("env-purge-doc", verdicts.purge)
     app.connect("env-merge-info", verdicts.merge)
+    app.connect("env-purge-doc", walkable.purge)
+    app.connect("env-merge-info", walkable.merge)
     app.connect("env-updated", verdicts.warn_about_twins)
     app.connect("build-finished", verdicts.write_json)
     app.connect("doctree-read", banner.add_banner)
     app.connect("build-finished", published.unpublish)
+    app.connect("build-finished", walkable.publish)
     app.connect("build-finished", _fail_if_not_recorded)
-    return {"version": __version__, "env_version": 4, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": __version__, "env_version": 5, "parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _add_static(app: Sphinx, config: Config) -> None:

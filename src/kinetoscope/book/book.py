@@ -113,6 +113,11 @@ class Names(Mapping[str, "Trace | Table | MachineFacts"]):
         self.asked_machine = False
         """whether ``machine`` was asked for"""
 
+    @property
+    def machine_name(self) -> str:
+        """Whose names these are."""
+        return self._machine.name
+
     def __getitem__(self, name: str) -> Trace | Table | MachineFacts:
         if name == "machine":
             self.asked_machine = True

@@ -9,7 +9,9 @@ from docutils import nodes
 from docutils.nodes import Node
 from docutils.parsers.rst import directives
 
+from kinetoscope.book.nodes import of_trace
 from kinetoscope.book.recorded import RecordedDirective
+from kinetoscope.book.walkable import show_trace
 from kinetoscope.draw import short_name
 from kinetoscope.draw.names import matches
 from kinetoscope.draw.window import typical_step
@@ -48,19 +50,22 @@ class DispatchChain(RecordedDirective):
                 return self.refuse(
                     "option", f"nothing in step {step.number} of {self.name_asked} is called {pattern!r}"
                 )
-        tree = nodes.bullet_list("", *[_item(event) for event in top], classes=["ks-chain"])
+        key = show_trace(self.env, self.name_asked, self.machine_asked)
+        tree = nodes.bullet_list("", *[_item(event, key) for event in top], classes=["ks-chain"])
         self.set_source_info(tree)
         return [tree]
 
 
-def _item(event: Event) -> nodes.list_item:
-    line = nodes.paragraph()
+def _item(event: Event, key: str) -> nodes.list_item:
+    """``key``: the trace as :mod:`kinetoscope.book.walkable` calls it."""
+    line = of_trace(classes=["ks-chain-line"])
+    line["trace"], line["events"] = key, str(event.index)
     line += nodes.literal("", short_name(event.name), classes=[f"ks-chain-{event.kind.value}"])
     line += nodes.Text(f" {printed(event.dur, 'ns')}")
     if event.kind.on_gpu and event.launch_delay is not None:
         line += nodes.Text(f", {printed(event.launch_delay, 'ns')} after the begin of its launch")
     below = [*(child for child in event.children if child.kind is not Kind.PYTHON), *event.activities]
-    item = nodes.list_item("", line)
+    item = nodes.list_item("", nodes.paragraph("", "", line))
     if below:
-        item += nodes.bullet_list("", *[_item(child) for child in below])
+        item += nodes.bullet_list("", *[_item(child, key) for child in below])
     return item

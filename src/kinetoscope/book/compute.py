@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kinetoscope.book.book import Names, UnknownName, book_of
 from kinetoscope.book.messages import warn
 from kinetoscope.book.used import note_fault, note_machine, note_use
+from kinetoscope.draw import event_places
 from kinetoscope.measure import ExpressionError, Quantity, TableError, evaluate
 from kinetoscope.measure.expressions import Value
 from kinetoscope.trace import Trace, TraceError
@@ -24,7 +25,7 @@ class Computed:
 
     value: Value
     events: str
-    """``NAME:3 17 31``, one such for each trace: the places of the events among those of the file"""
+    """``MACHINE/NAME:3 17 31``, one such for each trace: the places of the events among those of the file"""
     names: tuple[str, ...]
     """the NAMEs that were asked for"""
 
@@ -65,11 +66,10 @@ def noting_uses(env: BuildEnvironment) -> Iterator[Names]:
 
 
 def _events(names: Names, value: Value) -> str:
-    found = {id(event): event.index for event in (value.events if isinstance(value, Quantity) else ())}
-    parts = []
+    found = {id(event) for event in (value.events if isinstance(value, Quantity) else ())}
+    places = {}
     for name in dict.fromkeys(names.used) if found else ():
         trace = names[name]
         if isinstance(trace, Trace):
-            places = [str(found[id(event)]) for event in trace.events if id(event) in found]
-            parts += [f"{name}:{' '.join(places)}"] if places else []
-    return "; ".join(parts)
+            places[f"{names.machine_name}/{name}"] = [e for e in trace.events if id(e) in found]
+    return event_places(places)

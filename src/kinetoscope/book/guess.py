@@ -2,6 +2,10 @@
 
 The first list is the choices, what lies before it the question, what follows the answer.  ``:right:`` is an
 expression whose value is one of the choices.
+
+What is written here works without JavaScript: radio buttons, and an answer that opens.  ``guess.js`` adds the
+button that commits to a choice and the verdict on it.  It reads which choice is right from the page
+(``.ks-right``), so it agrees with whatever recording the page shows.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from kinetoscope.book.book import book_of
 from kinetoscope.book.compute import compute
+from kinetoscope.book.measured import measured_node
 from kinetoscope.book.messages import warn
 from kinetoscope.book.used import note_fault
 from kinetoscope.measure import show
@@ -27,7 +32,15 @@ if TYPE_CHECKING:
 
 
 class guess(nodes.General, nodes.Element):
-    """The whole box: a question, a :class:`guess_choice` each, an answer."""
+    """The whole box: what leads to the question, a :class:`guess_choices`, a :class:`guess_answer`."""
+
+
+class guess_choices(nodes.General, nodes.Element):
+    """A :class:`guess_question`, and a :class:`guess_choice` each.  ``name``: of the group, and of the box."""
+
+
+class guess_question(nodes.General, nodes.TextElement):
+    """The question itself, in a line: what the group of choices is called."""
 
 
 class guess_choice(nodes.General, nodes.Element):
@@ -35,7 +48,7 @@ class guess_choice(nodes.General, nodes.Element):
 
 
 class guess_answer(nodes.General, nodes.Element):
-    """What is hidden until it is asked for."""
+    """What is hidden until it is asked for.  ``name``: of the group of choices."""
 
 
 class Guess(SphinxDirective):
@@ -51,22 +64,26 @@ class Guess(SphinxDirective):
             warn("claim", "a guess is a question, a list of choices, and an answer", self.get_location())
             note_fault(self.env)
             return body
-        choices = body[at].children
-        right = self._right([item.astext() for item in choices])
+        items = body[at].children
+        right, said = self._right([_text(item) for item in items])
         name = f"ks-guess-{self.env.new_serialno('kinetoscope-guess')}"
-        box = guess("", *body[:at], ids=[name])
-        for item in choices:
+        before, question = _question(body[:at])
+        choices = guess_choices("", question, name=name)
+        for item in items:
             content = item.children[0].children if len(item.children) == 1 else item.children
-            box += guess_choice("", *content, name=name, right=item.astext() == right)
-        box += guess_answer("", *body[at + 1 :], right=right or "")
-        return [box]
+            choices += guess_choice("", *content, name=name, right=_text(item) == right)
+        answer = guess_answer("", *said, *body[at + 1 :], name=name)
+        return [guess("", *before, choices, answer, ids=[name])]
 
-    def _right(self, choices: list[str]) -> str | None:
+    def _right(self, choices: list[str]) -> tuple[str | None, list[Node]]:
+        """The text of the right choice, and the line that says it on the page."""
         if "right" not in self.options:
-            return None
-        found = compute(self.env, self.options["right"], self.get_location)
+            return None, []
+        expression = self.options["right"]
+        found = compute(self.env, expression, self.get_location)
         if found is None:
-            return None
+            line = nodes.paragraph(text="Not measured here.", classes=["ks-unmeasured"])
+            return None, [line]
         answer = show(found.value)
         if answer not in choices and book_of(self.env).is_strict:
             warn(
@@ -75,12 +92,14 @@ class Guess(SphinxDirective):
                 self.get_location(),
             )
             note_fault(self.env)
-        return answer
+        line = nodes.paragraph("", "The recording says: ", classes=["ks-right"])
+        line += nodes.strong("", "", measured_node(expression, found, "ks-value"))
+        return answer, [line]
 
 
 def visit_guess_html(translator: Any, node: guess) -> None:
-    """The box, named as a question."""
-    translator.body.append(f'<div class="ks-guess" role="group" id="{node["ids"][0]}">\n')
+    """The box."""
+    translator.body.append(f'<div class="ks-guess" id="{node["ids"][0]}">\n')
     translator.body.append('<p class="ks-guess-title">Guess first</p>\n')
 
 
@@ -89,11 +108,33 @@ def depart_guess_html(translator: Any, node: guess) -> None:
     translator.body.append("</div>\n")
 
 
+def visit_choices_html(translator: Any, node: guess_choices) -> None:
+    """The group."""
+    translator.body.append('<fieldset class="ks-choices">\n')
+
+
+def depart_choices_html(translator: Any, node: guess_choices) -> None:
+    """Its end."""
+    translator.body.append("</fieldset>\n")
+
+
+def visit_question_html(translator: Any, node: guess_question) -> None:
+    """The name of the group."""
+    translator.body.append(f'<legend id="{node.parent["name"]}-question">')
+
+
+def depart_question_html(translator: Any, node: guess_question) -> None:
+    """Its end."""
+    translator.body.append("</legend>\n")
+
+
 def visit_choice_html(translator: Any, node: guess_choice) -> None:
-    """A radio button and its text."""
+    """A radio button and its text.  Browsers that restore forms must not restore a guess."""
     right = " data-right" if node["right"] else ""
     name = escape(node["name"], quote=True)
-    translator.body.append(f'<label class="ks-choice"{right}><input type="radio" name="{name}"> <span>')
+    translator.body.append(
+        f'<label class="ks-choice"{right}><input type="radio" name="{name}" autocomplete="off"> <span>'
+    )
 
 
 def depart_choice_html(translator: Any, node: guess_choice) -> None:
@@ -103,16 +144,16 @@ def depart_choice_html(translator: Any, node: guess_choice) -> None:
 
 def visit_answer_html(translator: Any, node: guess_answer) -> None:
     """What opens when it is asked for."""
-    translator.body.append('<details class="ks-answer"><summary>Look</summary>\n')
-    if node["right"]:
-        translator.body.append(
-            f'<p class="ks-right">Recorded: <strong>{escape(node["right"])}</strong></p>\n'
-        )
+    translator.body.append(
+        f'<details class="ks-answer"><summary aria-describedby="{node["name"]}-question">'
+        '<span class="ks-closed">Just show me</span><span class="ks-open">The answer</span></summary>\n'
+        '<div class="ks-evidence">\n'
+    )
 
 
 def depart_answer_html(translator: Any, node: guess_answer) -> None:
     """Its end."""
-    translator.body.append("</details>\n")
+    translator.body.append("</div>\n</details>\n")
 
 
 class GuessForPaper(SphinxPostTransform):
@@ -127,21 +168,47 @@ class GuessForPaper(SphinxPostTransform):
             node.replace_self(_plain(node))
 
 
+def add_script(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """``html-page-context``: only a page that asks something needs the script."""
+    if doctree is not None and next(doctree.findall(guess), None) is not None:
+        app.add_js_file("guess.js", loading_method="defer")
+
+
 def setup_guess(app: Sphinx) -> None:
-    """Registers the directive and its nodes."""
+    """Registers the directive, its nodes and its script."""
     app.add_directive("guess", Guess)
     app.add_node(guess, html=(visit_guess_html, depart_guess_html))
+    app.add_node(guess_choices, html=(visit_choices_html, depart_choices_html))
+    app.add_node(guess_question, html=(visit_question_html, depart_question_html))
     app.add_node(guess_choice, html=(visit_choice_html, depart_choice_html))
     app.add_node(guess_answer, html=(visit_answer_html, depart_answer_html))
     app.add_post_transform(GuessForPaper)
+    app.connect("html-page-context", add_script)
+
+
+def _question(body: list[Node]) -> tuple[list[Node], guess_question]:
+    """What leads to the question, and the question: the last paragraph before the choices."""
+    *before, last = body
+    if isinstance(last, nodes.paragraph):
+        return before, guess_question("", "", *last.children)
+    return body, guess_question("", "What do you think?")
+
+
+def _text(choice: Node) -> str:
+    """A choice as a reader reads it, to be compared with the recording's answer."""
+    return " ".join(choice.astext().split())
 
 
 def _plain(node: guess) -> list[Node]:
-    items = [
-        nodes.list_item("", nodes.paragraph("", "", *child.children))
-        for child in node.children
-        if isinstance(child, guess_choice)
+    *before, choices, answer = node.children
+    assert isinstance(choices, guess_choices) and isinstance(answer, guess_answer)
+    question, *items = choices.children
+    listed = [nodes.list_item("", nodes.paragraph("", "", *item.children)) for item in items]
+    return [
+        *before,
+        nodes.paragraph("", "", *question.children),
+        nodes.bullet_list("", *listed),
+        *answer.children,
     ]
-    question = [child for child in node.children if not isinstance(child, (guess_choice, guess_answer))]
-    (answer,) = (child for child in node.children if isinstance(child, guess_answer))
-    return [*question, nodes.bullet_list("", *items), *answer.children]

@@ -18,6 +18,7 @@ from sphinx_gallery.directives import imgsgnode
 
 from kinetoscope.book.book import book_of
 from kinetoscope.book.measured import measured
+from kinetoscope.book.walkable import tools_html
 from kinetoscope.draw import lay_out, paper
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class timeline(nodes.General, nodes.Element):
     """A timeline figure.  Children: its caption.
 
     ``html``: the figure without its closing tag; ``alt``: in words; ``trace``, ``machine``, ``view``: what to
-    draw again for paper.
+    draw again for paper; ``key``: the trace as :mod:`kinetoscope.book.walkable` calls it.
     """
 
 
@@ -36,9 +37,14 @@ class recorded_table(nodes.General, nodes.Element):
     """A table computed from a recording.  ``html``; ``head`` and ``body``: its cells as text."""
 
 
+class of_trace(nodes.inline):
+    """Words about some events of one trace: ``trace``, its key; ``events``, their places in the file."""
+
+
 def visit_timeline_html(translator: Any, node: timeline) -> None:
     """The figure as it was drawn, and its caption opened."""
     translator.body.append(node["html"])
+    translator.body.append(tools_html(translator.builder, translator.builder.current_docname, node["key"]))
     if node.children:
         translator.body.append("<figcaption>")
 
@@ -68,6 +74,17 @@ def depart_measured_html(translator: Any, node: measured) -> None:
     translator.body.append("</span>")
 
 
+def visit_of_trace_html(translator: Any, node: of_trace) -> None:
+    """Words that light up, when pointed at, the events they are about."""
+    places = {"data-trace": node["trace"], "data-events": node["events"]}
+    translator.body.append(translator.starttag(node, "span", "", **places))
+
+
+def depart_of_trace_html(translator: Any, node: of_trace) -> None:
+    """The end of the words."""
+    translator.body.append("</span>")
+
+
 def nothing(translator: Any, node: nodes.Element) -> None:
     """For builders that show the text inside and no more."""
 
@@ -86,6 +103,8 @@ class ForPaper(SphinxPostTransform):
             table.replace_self(document_table(table["head"], table["body"]))
         for number in list(self.document.findall(measured)):
             number.replace_self(nodes.inline("", number.astext()))
+        for words in list(self.document.findall(of_trace)):
+            words.replace_self(words.children)
         # Sphinx-Gallery's figures are known to HTML and to LaTeX, which is the one that shows PDFs.
         for figure in list(self.document.findall(imgsgnode)) if book_of(self.env).picture != "pdf" else ():
             figure.replace_self(nodes.paragraph(text=figure["alt"] or ""))
@@ -130,4 +149,5 @@ def setup_nodes(app: Sphinx) -> None:
     app.add_node(timeline, html=(visit_timeline_html, depart_timeline_html))
     app.add_node(recorded_table, html=(visit_table_html, None))
     app.add_node(measured, html=(visit_measured_html, depart_measured_html), text=(nothing, nothing))
+    app.add_node(of_trace, html=(visit_of_trace_html, depart_of_trace_html), text=(nothing, nothing))
     app.add_post_transform(ForPaper)

@@ -11,6 +11,7 @@ from docutils.parsers.rst import directives
 
 from kinetoscope.book.nodes import recorded_table
 from kinetoscope.book.recorded import RecordedDirective, patterns
+from kinetoscope.book.walkable import show_trace
 from kinetoscope.draw import Column, cell_texts, count_word, html_table
 from kinetoscope.measure import (
     annotation_table,
@@ -170,7 +171,13 @@ class ProfilerTable(RecordedDirective):
         columns = [_column(name, view) for name in wanted]
         caption = self.options.get("caption") or self._caption(view, trace, step, left_out)
         node = recorded_table()
-        node["html"] = html_table(columns, rows, caption=caption, highlight=self.options.get("highlight", ()))
+        node["html"] = html_table(
+            columns,
+            rows,
+            caption=caption,
+            highlight=self.options.get("highlight", ()),
+            trace=show_trace(self.env, self.name_asked, self.machine_asked),
+        )
         node["head"], node["body"] = [column.heading for column in columns], cell_texts(columns, rows)
         self.set_source_info(node)
         return [node]

@@ -19,6 +19,9 @@ from kinetoscope.book import config, messages, stage
 from kinetoscope.book.claims import SAID
 from kinetoscope.book.profiler_table import COLUMNS, VIEWS
 from kinetoscope.book.verdicts import Outcome, Verdict
+from kinetoscope.draw.changes import SAID as CALLED
+from kinetoscope.draw.changes import SIGNS
+from kinetoscope.draw.viewer import key_help
 from kinetoscope.measure import printed
 from kinetoscope.measure.compare import TOLERANCE, Change
 from kinetoscope.measure.csvtable import SUFFIXES
@@ -163,24 +166,24 @@ def _table_columns() -> Lines:
 
 
 _WITHIN = printed(TOLERANCE, "share")
-CHANGES: dict[Change, tuple[str, str]] = {
-    "gone": ("gone", "The second trace has none of this name."),
-    "new": ("new", "The first trace has none of this name."),
-    "kept": ("kept", f"Both have it, and its time changed by no more than {_WITHIN} of the time before."),
-    "slower": (
-        "kept its name, slower",
-        f"Both have it, and its time grew by more than {_WITHIN} of the time before.",
-    ),
-    "faster": (
-        "kept its name, faster",
-        f"Both have it, and its time shrank by more than {_WITHIN} of the time before.",
-    ),
+CHANGES: dict[Change, str] = {
+    "gone": "The second trace has none of this name.",
+    "new": "The first trace has none of this name.",
+    "slower": f"Both have it, and its time grew by more than {_WITHIN} of the time before.",
+    "faster": f"Both have it, and its time shrank by more than {_WITHIN} of the time before.",
+    "kept": f"Both have it, and its time changed by no more than {_WITHIN} of the time before.",
 }
-"""what the page calls each change, and what it means"""
+"""what each change means"""
 
 
 def _changes() -> Words:
-    return [(said, f"``{change}``", what) for change, (said, what) in CHANGES.items()]
+    return [
+        (f"``{SIGNS[change]}`` {CALLED[change]}", f"``{change}``", what) for change, what in CHANGES.items()
+    ]
+
+
+def _timeline_keys() -> Lines:
+    return [("key", "what it does"), *key_help()]
 
 
 VERDICTS: dict[Outcome, str] = {
@@ -234,5 +237,6 @@ TABLES: dict[str, Callable[[], Lines]] = {
     "machine": _machine,
     "units": _units,
     "table-columns": _table_columns,
+    "timeline-keys": _timeline_keys,
 }
 """what an author may ask for, with :data:`LISTS`"""

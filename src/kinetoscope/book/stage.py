@@ -29,7 +29,7 @@ MODES = {
 }
 
 # Builders of a site: only that is worth a GPU's time.
-_SITES = ("html", "dirhtml", "singlehtml")
+SITES = ("html", "dirhtml", "singlehtml")
 
 
 def open_book(app: Sphinx) -> None:
@@ -50,7 +50,7 @@ def _open_book(app: Sphinx) -> None:
     mode = config.kinetoscope_mode
     if mode not in MODES:
         raise KinetoscopeError(f"kinetoscope_mode is {mode!r}; it can be {', '.join(MODES)}")
-    if app.builder.name not in _SITES:
+    if app.builder.name not in SITES:
         mode = "replay"
     scripts = example_scripts(app)
     stems = {script.stem for script in scripts.values()}

@@ -10,6 +10,7 @@ from docutils.parsers.rst import directives
 
 from kinetoscope.book.nodes import timeline
 from kinetoscope.book.recorded import RecordedDirective, patterns
+from kinetoscope.book.walkable import show_trace
 from kinetoscope.draw import LayoutError, describe, figure_html, lay_out
 
 
@@ -52,5 +53,6 @@ class Timeline(RecordedDirective):
         node["html"] = html.rstrip().removesuffix("</figure>")
         node["alt"], node["view"] = alt, view
         node["trace"], node["machine"] = self.name_asked, self.machine_asked
+        node["key"] = show_trace(self.env, self.name_asked, self.machine_asked)
         self.set_source_info(node)
         return [node]

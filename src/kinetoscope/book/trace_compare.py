@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from docutils import nodes
 from docutils.nodes import Node
 from docutils.parsers.rst import directives
 
 from kinetoscope.book.nodes import recorded_table, timeline
 from kinetoscope.book.recorded import RecordedDirective
-from kinetoscope.draw import Column, cell_texts, describe, figure_html, html_table, lay_out
-from kinetoscope.measure.compare import Change, Pair, compare
+from kinetoscope.book.walkable import show_trace, trace_key
+from kinetoscope.draw import Column, cell_texts, describe, event_places, figure_html, html_table, lay_out
+from kinetoscope.draw.changes import SAID, SIGNS
+from kinetoscope.measure.compare import DEFAULT_KINDS, Pair, changes, compare
 from kinetoscope.trace import Kind, Trace
 
 _COLUMNS = (
@@ -23,13 +27,7 @@ _COLUMNS = (
     Column("after", "time then", "time"),
     Column("ratio", "ratio", "ratio"),
 )
-_SAID: dict[Change, str] = {
-    "kept": "kept",
-    "slower": "kept its name, slower",
-    "faster": "kept its name, faster",
-    "gone": "gone",
-    "new": "new",
-}
+_ALL = (*DEFAULT_KINDS, Kind.OP, Kind.CALL, Kind.ANNOTATION)
 
 
 class TraceCompare(RecordedDirective):
@@ -52,46 +50,75 @@ class TraceCompare(RecordedDirective):
                 return self.nothing_to_show()
             found.append(trace)
         before, after = found
-        figures = [] if "no-timelines" in self.options else self._figures(before, after)
-        return [*figures, self._table(before, after), *self.parse_content_to_nodes()]
+        kinds = (Kind.OP,) if self.options.get("by") == "op" else DEFAULT_KINDS
+        pairs = compare(before, after, *kinds)
+        figures = [] if "no-timelines" in self.options else self._figures(before, after, pairs, kinds)
+        return [*figures, self._table(pairs), *self.parse_content_to_nodes()]
 
     @property
     def name_asked(self) -> str:
         return getattr(self, "asked", str(self.arguments[0]))
 
-    def _figures(self, before: Trace, after: Trace) -> list[Node]:
+    def _figures(self, before: Trace, after: Trace, pairs: list[Pair], kinds: tuple[Kind, ...]) -> list[Node]:
         # One scale: both windows are as long as the longer of the two.
         longest = max(lay_out(trace, width=640).window.dur for trace in (before, after))
-        figures: list[Node] = []
-        for name, trace in zip(self.arguments, (before, after), strict=True):
+        figures: list[timeline] = []
+        for name, trace, of_trace in zip(self.arguments, (before, after), changes(pairs), strict=True):
             self.asked = name
-            view: dict[str, Any] = {"at_least": longest}
+            view: dict[str, Any] = {"at_least": longest, "changes": of_trace}
             ident = self.new_id("timeline")
-            node = timeline("", ids=[ident])
+            when = "After: " if figures else "Before: "
+            caption = nodes.paragraph("", "", nodes.Text(when), nodes.literal(name, name))
+            node = timeline("", caption, ids=[ident])
             node["html"] = (
                 figure_html(trace, ident=ident, title=name, **view).rstrip().removesuffix("</figure>")
             )
             node["alt"], node["view"] = describe(trace, lay_out(trace, width=640, **view)), view
             node["trace"], node["machine"] = name, self.machine_asked
+            node["key"] = trace_key(self.book, name, self.machine_asked)
             self.set_source_info(node)
             figures.append(node)
-        return figures
+        paired = _paired(compare(before, after, *_ALL), kinds, [node["ids"][0] for node in figures])
+        figures[-1]["html"] += f'<script type="application/json" class="ks-pairs">{paired}</script>\n'
+        return [*figures]
 
-    def _table(self, before: Trace, after: Trace) -> Node:
-        kinds = (Kind.OP,) if self.options.get("by") == "op" else ()
-        rows = [_row(pair) for pair in compare(before, after, *kinds)]
+    def _table(self, pairs: list[Pair]) -> Node:
+        keys = [show_trace(self.env, name, self.machine_asked) for name in self.arguments]
+        rows = [_row(pair, *keys) for pair in pairs]
         caption = f"From {self.arguments[0]} to {self.arguments[1]}, a step each"
         node = recorded_table()
-        node["html"] = html_table(_COLUMNS, rows, caption=caption)
+        node["html"] = html_table(_COLUMNS, rows, caption=caption, trace=" ".join(keys))
         node["head"], node["body"] = [column.heading for column in _COLUMNS], cell_texts(_COLUMNS, rows)
         self.set_source_info(node)
         return node
 
 
-def _row(pair: Pair) -> dict[str, object]:
+def _paired(pairs: list[Pair], told: tuple[Kind, ...], figures: list[str]) -> str:
+    """Which events belong together, for the viewer: by their places among those of their files.
+
+    JSON that may stand in a page: the ids of the two figures, and for each name what became of it, in a word
+    and as a ratio, with the places of its events before and after.  Bars of the kinds ``told`` carry a sign.
+    """
+    listed = [
+        {
+            "change": pair.change,
+            "said": SAID[pair.change],
+            "ratio": "" if pair.ratio is None else f"{pair.ratio:.2f}×",
+            "told": pair.kind in told,
+            "places": [[e.index for e in events] for events in (pair.events_before, pair.events_after)],
+        }
+        for pair in pairs
+    ]
+    document = {"figures": figures, "signs": SIGNS, "pairs": listed}
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _row(pair: Pair, before: str, after: str) -> dict[str, object]:
+    """``before``, ``after``: keys of the two traces."""
     return {
+        "events": event_places({before: pair.events_before, after: pair.events_after}),
         "name": pair.name,
-        "said": _SAID[pair.change],
+        "said": SAID[pair.change],
         "calls_before": pair.calls_before,
         "calls_after": pair.calls_after,
         "before": pair.before if pair.change != "new" else None,

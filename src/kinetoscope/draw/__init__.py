@@ -10,8 +10,9 @@ from kinetoscope.draw.layout import lay_out
 from kinetoscope.draw.names import short_name
 from kinetoscope.draw.paper import thumbnail
 from kinetoscope.draw.svg import svg
-from kinetoscope.draw.table import Column, cell_texts, html_table, text_table
+from kinetoscope.draw.table import Column, cell_texts, event_places, html_table, text_table
 from kinetoscope.draw.times import format_time
+from kinetoscope.draw.walk import data_script, raw_script
 from kinetoscope.draw.window import LayoutError, Steps
 
 __all__ = [
@@ -28,12 +29,15 @@ __all__ = [
     "Tick",
     "cell_texts",
     "count_word",
+    "data_script",
     "describe",
+    "event_places",
     "figure_html",
     "format_time",
     "headline",
     "html_table",
     "lay_out",
+    "raw_script",
     "short_name",
     "svg",
     "text_table",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
+from kinetoscope.draw.changes import SAID
 from kinetoscope.draw.names import short_name
 from kinetoscope.draw.times import brief_time
 from kinetoscope.trace.events import Kind
@@ -30,7 +32,16 @@ def describe(trace: Trace, layout: Layout) -> str:
     shown = [event for bar in layout.bars if not bar.faded for event in (bar.event, *bar.merged)]
     gpu = [event for event in shown if event.kind.on_gpu]
     parts = [_cpu(layout, shown), _gpu(gpu, len({event.lane for event in gpu}))]
-    return f"{_scope(trace, layout)}: {'; '.join(part for part in parts if part)}."
+    text = f"{_scope(trace, layout)}: {'; '.join(part for part in parts if part)}."
+    return f"{text} {told}" if (told := _changes(layout)) else text
+
+
+def _changes(layout: Layout) -> str:
+    """What became of the events in the trace that this one is compared with."""
+    bars = [bar for bar in layout.bars if not bar.faded and bar.changes]
+    counts = Counter(change for bar in bars for change in bar.changes)
+    parts = [f"{count_word(counts[change], 'bar')} {said}" for change, said in SAID.items() if counts[change]]
+    return f"Against the other trace: {_listing(parts)}." if parts else ""
 
 
 def headline(trace: Trace, layout: Layout) -> str:

@@ -6,16 +6,18 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
+from kinetoscope.draw.changes import SAID, SIGNS
 from kinetoscope.draw.describe import describe, headline
 from kinetoscope.draw.layout import lay_out
 from kinetoscope.draw.palette import KIND_LABELS
 from kinetoscope.draw.svg import svg
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from kinetoscope.draw.geometry import Layout
     from kinetoscope.draw.window import Steps
+    from kinetoscope.measure.compare import Change
     from kinetoscope.trace.events import Trace
 
 WIDE_PX, NARROW_PX = 640, 340
@@ -33,6 +35,7 @@ def figure_html(
     highlight: Sequence[str] = (),
     python: bool = False,
     at_least: int = 0,
+    changes: Mapping[int, Change] | None = None,
 ) -> str:
     """A ``<figure class="ks-timeline">`` that reads well from 340 px to the page's full width.
 
@@ -46,14 +49,25 @@ def figure_html(
     if not re.fullmatch(r"[A-Za-z][\w.:-]*", ident):
         raise ValueError(f"{ident!r} is no id for a figure: use a letter, then letters, digits, . : _ or -")
     wide, narrow = (
-        lay_out(trace, width=w, steps=steps, zoom=zoom, highlight=highlight, python=python, at_least=at_least)
+        lay_out(
+            trace,
+            width=w,
+            steps=steps,
+            zoom=zoom,
+            highlight=highlight,
+            python=python,
+            at_least=at_least,
+            changes=changes,
+        )
         for w in (WIDE_PX, NARROW_PX)
     )
     title = title or headline(trace, wide)
     text = describe(trace, wide)
     window = wide.window
+    compared = " ks-compared" if changes is not None else ""
+    span = f'data-start="{window.start}" data-end="{window.end}"'
     parts = [
-        f'<figure class="ks-timeline" id="{ident}" data-start="{window.start}" data-end="{window.end}">',
+        f'<figure class="ks-timeline{compared}" id="{ident}" {span}>',
         '<div class="ks-frame"><div class="ks-wide">',
         svg(wide, ident=f"{ident}-wide", title=title, description=text),
         '</div><div class="ks-narrow">',
@@ -81,5 +95,11 @@ def legend(layout: Layout) -> str:
         entries.append(("ks-faded", "outside the step"))
     items = "".join(
         f'<li><span class="ks-swatch {css}"></span>{escape(label)}</li>' for css, label in entries
+    )
+    changes = {change for bar in layout.bars for change in bar.changes}
+    items += "".join(
+        f'<li><span class="ks-swatch ks-is-{change}">{sign}</span>{escape(SAID[change])}</li>'
+        for change, sign in SIGNS.items()
+        if change in changes
     )
     return f'<ul class="ks-legend">{items}</ul>' if items else ""

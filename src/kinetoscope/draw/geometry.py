@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kinetoscope.draw.changes import SIGNS
+
 if TYPE_CHECKING:
     from kinetoscope.draw.window import Window
+    from kinetoscope.measure.compare import Change
     from kinetoscope.trace.events import Event, LaneId
 
 
@@ -89,6 +92,13 @@ class Bar:
     label: Label | None = None
     merged: list[Event] = field(default_factory=list)
     """further events this bar stands for"""
+    changes: tuple[Change, ...] = ()
+    """what became of its events in the other trace, where two are compared; each once"""
+
+    @property
+    def sign(self) -> str:
+        """What its change is written as; empty where it has none, or several."""
+        return SIGNS[self.changes[0]] if len(self.changes) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)

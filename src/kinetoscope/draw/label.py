@@ -35,11 +35,16 @@ def _label(picture: Layout, bar: Bar, taken: float, free: float) -> Label | None
     """The best label for ``bar``, between the x up to which its row is taken and the next bar's x."""
     style, event = picture.style, bar.event
     room = bar.w - 2 * style.pad
-    name = fit(event.name, room, style.font)
+    # Where two traces are compared, what became of an event stands before its name.
+    sign = f"{bar.sign} " if bar.sign else ""
+    lead = text_width(sign, style.font)
+    name = fit(event.name, room - lead, style.font)
     inside = None
     if name:
-        time = _time_if(room, name, event.dur, style)
-        inside = Label(name, time, bar.x + style.pad, bar.x + bar.w - style.pad, "inside")
+        time = _time_if(room, f"{sign}{name}", event.dur, style)
+        inside = Label(f"{sign}{name}", time, bar.x + style.pad, bar.x + bar.w - style.pad, "inside")
+    elif sign and (width := text_width(bar.sign, style.font)) <= bar.w:
+        inside = Label(bar.sign, "", bar.x + (bar.w - width) / 2, bar.x + bar.w, "inside")
     if name in candidates(event.name) or len(name) > _TELLING:
         return inside
     # A kernel of a few µs is what the picture is about, so its name may stand beside it.
@@ -49,13 +54,15 @@ def _label(picture: Layout, bar: Bar, taken: float, free: float) -> Label | None
     if on_gpu:
         sides.append(_beside(bar, taken + style.pad, left, "left", style, on_gpu))
     best = max((side for side in sides if side), key=lambda side: len(side.name), default=None)
-    return best if best and len(best.name) > len(name) else inside
+    return best if best and len(best.name) > len(sign + name) else inside
 
 
 def _beside(bar: Bar, start: float, end: float, place: str, style: Style, cut: bool) -> Label | None:
-    name = fit(bar.event.name, end - start, style.font)
+    sign = f"{bar.sign} " if bar.sign else ""
+    name = fit(bar.event.name, end - start - text_width(sign, style.font), style.font)
     if not name or not (name in candidates(bar.event.name) or (cut and len(name) > _TELLING)):
         return None
+    name = f"{sign}{name}"
     time = _time_if(end - start, name, bar.event.dur, style)
     width = text_width(f"{name}  {time}" if time else name, style.font)
     return Label(name, time, *((end - width, end) if place == "left" else (start, start + width)), place)

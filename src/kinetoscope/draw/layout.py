@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,13 +13,16 @@ from kinetoscope.draw.geometry import NARROW, WIDE, Arrow, Band, Bar, Lane, Layo
 from kinetoscope.draw.label import write_labels
 from kinetoscope.draw.names import matches
 from kinetoscope.draw.palette import kind_class
+from kinetoscope.draw.rows import lane_rows
 from kinetoscope.draw.text import text_width, truncate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from kinetoscope.draw.rows import LaneRows
     from kinetoscope.draw.window import Steps, Window
-    from kinetoscope.trace.events import Event, LaneId, Trace
+    from kinetoscope.measure.compare import Change
+    from kinetoscope.trace.events import Event, Trace
 
 
 def lay_out(
@@ -32,6 +34,7 @@ def lay_out(
     highlight: Sequence[str] = (),
     python: bool = False,
     at_least: int = 0,
+    changes: Mapping[int, Change] | None = None,
     style: Style | None = None,
 ) -> Layout:
     """Lay ``trace`` out ``width`` px wide.
@@ -40,7 +43,8 @@ def lay_out(
     ``zoom`` the pattern of an op (the first that matches within the steps) whose span, with what it
     launched, becomes the window; ``highlight`` patterns of names to mark; ``python`` adds Python
     frames; ``at_least`` ns are shown even if the step is shorter, so that two traces can be drawn on
-    one scale.  Patterns know ``*`` and ``?``.
+    one scale; ``changes`` is what became of events in the other of them, by an event's index.  Patterns
+    know ``*`` and ``?``.
 
     Raises :class:`~kinetoscope.draw.window.LayoutError` for a step or a ``zoom`` that is not there.
     """
@@ -50,13 +54,12 @@ def lay_out(
     if window.dur < at_least:
         window = replace(window, end=window.start + at_least)
     picture = Layout(width, 0, window, style)
-    seen = [e for e in events if e.start < window.end and (e.end > window.start or e.start == window.start)]
-    if not seen:
+    y = _place_lanes(picture, lane_rows(trace, events))
+    if not picture.lanes:
         picture.note = "Nothing was recorded."
         picture.height = 4 * style.font
         return picture
-    y = _place_lanes(picture, trace, seen)
-    _mark(picture, highlight)
+    _mark(picture, highlight, changes or {})
     _draw_arrows(picture)
     write_labels(picture)
     _draw_bands(picture, trace)
@@ -72,80 +75,37 @@ def _scale(picture: Layout, ns: int) -> float:
     return picture.style.side + room * min(1.0, max(0.0, share))
 
 
-def _place_lanes(picture: Layout, trace: Trace, seen: list[Event]) -> float:
-    """Add lanes and bars, top to bottom; return the y below the last lane."""
-    style, y = picture.style, 2.0
-    by_lane: dict[LaneId, list[Event]] = {}
-    for event in seen:
-        by_lane.setdefault(event.lane, []).append(event)
-    stepped = {step.event.lane for step in trace.steps}
-    order = sorted(by_lane, key=lambda lane: _lane_order(lane, lane in stepped, by_lane[lane][0].start))
-    cpu_lanes = sum(not lane.on_gpu for lane in order)
-    for index, lane_id in enumerate(order):
-        if lane_id.on_gpu and index and not order[index - 1].on_gpu:
+def _place_lanes(picture: Layout, lanes: list[LaneRows]) -> float:
+    """Add the lanes that are seen, and their bars, top to bottom; return the y below the last lane."""
+    style, window, y = picture.style, picture.window, 2.0
+    for whole in lanes:
+        seen = [pair for pair in zip(whole.events, whole.rows, strict=True) if _is_seen(pair[0], window)]
+        if not seen:
+            continue
+        if whole.id.on_gpu and picture.lanes and not picture.lanes[-1].id.on_gpu:
             y += style.fan - style.between
         heading = y + style.heading - 5
         top = y + style.heading
-        rows = _free_rows(by_lane[lane_id]) if lane_id.on_gpu else _nested_rows(by_lane[lane_id])
-        count = max(rows) + 1
+        count = max(row for _, row in seen) + 1
         height = count * style.row - style.gap
-        label = _lane_label(lane_id, trace, cpu_lanes, picture.width)
+        label = whole.label if picture.width >= 480 else whole.brief
         label = truncate(label, picture.width - 2 * style.side, style.font)
-        picture.lanes.append(Lane(lane_id, label, top, height, count, heading))
-        _add_bars(picture, index, by_lane[lane_id], rows)
+        picture.lanes.append(Lane(whole.id, label, top, height, count, heading))
+        _add_bars(picture, len(picture.lanes) - 1, seen)
         y = top + height + style.between
     return y
 
 
-def _lane_order(lane: LaneId, stepped: bool, first: int) -> tuple[int, int, int, int, int]:
-    """CPU threads first, the one with the steps above all; then streams by number."""
-    return (lane.on_gpu, not stepped, lane.device or 0, lane.stream or 0, first)
+def _is_seen(event: Event, window: Window) -> bool:
+    return event.start < window.end and (event.end > window.start or event.start == window.start)
 
 
-def _lane_label(lane: LaneId, trace: Trace, cpu_lanes: int, width: float) -> str:
-    if not lane.on_gpu:
-        return f"CPU · thread {lane.tid}" if cpu_lanes > 1 else "CPU"
-    several = len({e.lane.device for e in trace.gpu}) > 1
-    name = trace.device_names.get(lane.device, "") if lane.device is not None and width >= 480 else ""
-    device = f"GPU {lane.device}" if several else "GPU"
-    return f"{device}{f' · {name}' if name else ''} · stream {lane.stream}"
-
-
-def _nested_rows(events: list[Event]) -> list[int]:
-    """A row for each event of a thread: below every event that has not ended when it starts.
-
-    By time, not by :attr:`Event.parent`, so that ranges which cross, as they should not, stay apart.
-    """
-    order = sorted(range(len(events)), key=lambda i: (events[i].start, -events[i].dur, events[i].index))
-    rows = [0] * len(events)
-    active: list[tuple[int, int]] = []
-    for i in order:
-        active = [(end, row) for end, row in active if end > events[i].start]
-        rows[i] = max((row for _, row in active), default=-1) + 1
-        active.append((events[i].end, rows[i]))
-    return rows
-
-
-def _free_rows(events: list[Event]) -> list[int]:
-    """A row for each activity of a stream: the first one free, so a second only where they overlap."""
-    order = sorted(range(len(events)), key=lambda i: (events[i].start, events[i].index))
-    rows = [0] * len(events)
-    busy: list[tuple[int, int]] = []
-    free: list[int] = []
-    for i in order:
-        while busy and busy[0][0] <= events[i].start:
-            heapq.heappush(free, heapq.heappop(busy)[1])
-        rows[i] = heapq.heappop(free) if free else len(busy)
-        heapq.heappush(busy, (events[i].end, rows[i]))
-    return rows
-
-
-def _add_bars(picture: Layout, lane: int, events: list[Event], rows: list[int]) -> None:
+def _add_bars(picture: Layout, lane: int, seen: list[tuple[Event, int]]) -> None:
     style, window = picture.style, picture.window
     belongs = _belonging(window)
     right = picture.width - style.side
     last: dict[int, Bar] = {}
-    for event, row in sorted(zip(events, rows, strict=True), key=lambda pair: (pair[0].start, pair[1])):
+    for event, row in sorted(seen, key=lambda pair: (pair[0].start, pair[1])):
         x, end = _scale(picture, event.start), _scale(picture, event.end)
         faded = not belongs(event)
         kind = kind_class(event)
@@ -183,10 +143,11 @@ def _belonging(window: Window) -> Callable[[Event], bool]:
     return belongs
 
 
-def _mark(picture: Layout, patterns: Sequence[str]) -> None:
+def _mark(picture: Layout, patterns: Sequence[str], changes: Mapping[int, Change]) -> None:
     for bar in picture.bars:
         events = [bar.event, *bar.merged]
         bar.highlighted = any(matches(event.name, pattern) for event in events for pattern in patterns)
+        bar.changes = tuple(dict.fromkeys(changes[e.index] for e in events if e.index in changes))
 
 
 def _draw_arrows(picture: Layout) -> None:

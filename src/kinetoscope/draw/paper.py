@@ -142,12 +142,17 @@ def _bar(axes: Axes, bar: Bar, layout: Layout, theme: Theme) -> None:
 
     colour = theme.kinds[bar.kind]
     edge, width = (theme.plain["highlight"], 1.9) if bar.highlighted else (colour.edge, 0.55)
+    dashes = "-"
+    if not bar.highlighted and (bar.changes == ("gone",) or bar.changes == ("new",)):
+        edge, width = theme.plain["text"], 1.5
+        dashes = "--" if bar.changes == ("gone",) else "-"
     # Rounding makes the box larger, so it shrinks by as much first.
     round_by = min(2.0, bar.w / 2, bar.h / 2)
     axes.add_patch(
         FancyBboxPatch(
             (bar.x, bar.y), bar.w, bar.h, boxstyle=f"round,pad=0,rounding_size={round_by}",
-            fc=colour.fill, ec=edge, lw=width, alpha=FADED if bar.faded else 1, zorder=3 + bar.highlighted,
+            fc=colour.fill, ec=edge, lw=width, ls=dashes, alpha=FADED if bar.faded else 1,
+            zorder=3 + bar.highlighted,
         )
     )  # fmt: skip
     if bar.label:

@@ -6,16 +6,17 @@ and ids come from the caller, so that the same trace always gives the same bytes
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
+from kinetoscope.draw.changes import SAID
+from kinetoscope.draw.facts import facts
 from kinetoscope.draw.names import clean
 from kinetoscope.draw.times import format_time
-from kinetoscope.trace.events import Kind
 
 if TYPE_CHECKING:
     from kinetoscope.draw.geometry import Arrow, Bar, Label, Layout
-    from kinetoscope.trace.events import Event
 
 
 def svg(layout: Layout, *, ident: str, title: str, description: str) -> str:
@@ -80,6 +81,7 @@ def _bar(bar: Bar, layout: Layout) -> str:
     classes += " ks-on-gpu" if layout.lanes[bar.lane].id.on_gpu else ""
     classes += " ks-faded" if bar.faded else ""
     classes += " ks-marked" if bar.highlighted else ""
+    classes += "".join(f" ks-is-{change}" for change in bar.changes)
     base = _n(bar.y + bar.h / 2 + layout.style.font * 0.36)
     text = _label(bar.label, base) if bar.label else ""
     more = f' data-more="{" ".join(str(event.index) for event in bar.merged)}"' if bar.merged else ""
@@ -114,9 +116,16 @@ def _arrow(arrow: Arrow) -> str:
     )
 
 
+_TOLD = frozenset({"grid", "block", "registers", "shared memory", "bytes", "stream", "shapes"})
+"""Facts that a tooltip of a few lines has room for"""
+
+
 def tooltip(bar: Bar, origin: int) -> str:
     """Everything known about a bar as lines of plain text; times count from ``origin`` (ns)."""
     event = bar.event
+    if bar.changes and not bar.merged:
+        told = f"{SAID[bar.changes[0]]}\n"
+        return told + tooltip(replace(bar, changes=()), origin)
     if bar.merged:
         names = list(dict.fromkeys(clean(e.name) for e in (event, *bar.merged)))
         more = f" and {len(names) - 3} other names" if len(names) > 3 else ""
@@ -131,33 +140,12 @@ def tooltip(bar: Bar, origin: int) -> str:
             lines.append(f"launched by {clean(event.launch.name)}, {delay} before it starts")
     else:
         lines.append(f"total {format_time(event.dur)}, self {format_time(event.self_dur)}")
-    return "\n".join([*lines, *_launch_facts(event)])
+    return "\n".join([*lines, *(f"{label} {value}" for label, value in facts(event, {}) if label in _TOLD)])
 
 
 def signed_time(ns: int) -> str:
     """A time that may lie before the window."""
     return f"\N{MINUS SIGN}{format_time(-ns)}" if ns < 0 else format_time(ns)
-
-
-def _launch_facts(event: Event) -> list[str]:
-    """How a kernel was launched, how much a copy moved, what shapes an op was given."""
-    args, facts = event.args, []
-    if event.kind is Kind.KERNEL:
-        for key, label in (("grid", "grid"), ("block", "block")):
-            value = args.get(key)
-            if isinstance(value, list | tuple):
-                facts.append(f"{label} {' × '.join(str(part) for part in value)}")
-        if "registers per thread" in args:
-            facts.append(f"{args['registers per thread']} registers a thread")
-        if "shared memory" in args:
-            facts.append(f"{args['shared memory']} B shared memory a block")
-    elif "bytes" in args:
-        facts.append(f"{args['bytes']} B")
-    if event.lane.stream is not None:
-        facts.append(f"stream {event.lane.stream}")
-    if event.kind is Kind.OP and isinstance(dims := args.get("Input Dims"), list) and any(dims):
-        facts.append("shapes " + ", ".join(str(shape) for shape in dims if shape))
-    return [clean(fact) for fact in facts]
 
 
 def _n(value: float) -> str:

@@ -11,7 +11,9 @@ from kinetoscope.draw.names import clean, matches, short_name
 from kinetoscope.draw.times import UNITS, TimeUnit, column_unit, in_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from kinetoscope.trace.events import Event
 
 _LONG = 60
 """Characters of a name beyond which a cell shows the short form first"""
@@ -59,19 +61,23 @@ def html_table(
     caption: str | None = None,
     label: str | None = None,
     highlight: Sequence[str] = (),
+    trace: str = "",
 ) -> str:
     """The rows as an HTML table that scrolls inside its own box and is reachable by keyboard.
 
     Rows are data classes or mappings.  ``caption`` is plain text; ``label`` names the box for screen
     readers where there is no caption; ``highlight`` are patterns (``*``, ``?``) for the first column
-    of names.  A row with ``events`` carries their indexes as ``data-events``.
+    of names.  A row with ``events`` carries their indexes as ``data-events``, which are those of ``trace``
+    (``MACHINE/NAME``).  Where they are of several traces ``trace`` lists them with spaces between, and
+    ``events`` is the text that :func:`event_places` makes.
 
     Raises KeyError for a column that a row does not have.
     """
     cells = _cells(columns, rows)
     first = next((i for i, column in enumerate(columns) if column.kind == "name"), None)
     aria = escape(clean(caption or label or "Measurements"), quote=True)
-    out = [f'<div class="ks-table" role="region" tabindex="0" aria-label="{aria}">', "<table>"]
+    of = f' data-trace="{escape(clean(trace), quote=True)}"' if trace else ""
+    out = [f'<div class="ks-table" role="group" tabindex="0" aria-label="{aria}"{of}>', "<table>"]
     if caption:
         out.append(f"<caption>{_t(caption)}</caption>")
     heads = "".join(f'<th scope="col"{_class(column)}>{_t(column.heading)}</th>' for column in columns)
@@ -201,7 +207,21 @@ def _events(row: object) -> str:
     events = row.get("events") if isinstance(row, Mapping) else getattr(row, "events", None)
     if not events:
         return ""
-    return f' data-events="{" ".join(str(event.index) for event in events)}"'
+    places = events if isinstance(events, str) else _indexes(events)
+    return f' data-events="{escape(places, quote=True)}"'
+
+
+def event_places(events: Mapping[str, Iterable[Event]]) -> str:
+    """Events of several traces as ``MACHINE/NAME:3 17 31; MACHINE/OTHER:4``, by the key of each trace.
+
+    The numbers are the places of the events among those of the file.
+    """
+    written = {trace: _indexes(of_trace) for trace, of_trace in events.items()}
+    return "; ".join(f"{trace}:{places}" for trace, places in written.items() if places)
+
+
+def _indexes(events: Iterable[Event]) -> str:
+    return " ".join(str(event.index) for event in events)
 
 
 def _class(column: Column) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal
@@ -10,6 +10,8 @@ from typing import Literal
 from kinetoscope.trace import Event, Kind, Trace
 
 Change = Literal["kept", "slower", "faster", "gone", "new"]
+
+DEFAULT_KINDS = (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET)
 
 TOLERANCE = 0.05
 """A change of time smaller than this share is no change: kernels differ by as much from step to step."""
@@ -27,6 +29,9 @@ class Pair:
     before: float
     """ns a step, summed over the events of this name; 0 where there is none"""
     after: float
+    events_before: tuple[Event, ...] = ()
+    """those of every recorded step"""
+    events_after: tuple[Event, ...] = ()
 
     @property
     def ratio(self) -> float | None:
@@ -39,7 +44,7 @@ def compare(before: Trace, after: Trace, *kinds: Kind) -> list[Pair]:
 
     What is gone comes first, then what is new, then what both have, the most time first in each group.
     """
-    kinds = kinds or (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET)
+    kinds = kinds or DEFAULT_KINDS
     old, new = _by_name(before, kinds), _by_name(after, kinds)
     pairs = [_pair(key, old.get(key), new.get(key)) for key in {**old, **new}]
     order = {"gone": 0, "new": 1}
@@ -48,32 +53,66 @@ def compare(before: Trace, after: Trace, *kinds: Kind) -> list[Pair]:
     )
 
 
-def _pair(key: tuple[Kind, str], old: tuple[float, float] | None, new: tuple[float, float] | None) -> Pair:
-    calls_before, before = old or (0.0, 0.0)
-    calls_after, after = new or (0.0, 0.0)
+def changes(pairs: Iterable[Pair]) -> tuple[dict[int, Change], dict[int, Change]]:
+    """What became of each event, by its index: of those of the trace before, and of those after."""
+    found: tuple[dict[int, Change], dict[int, Change]] = ({}, {})
+    for pair in pairs:
+        for events, of_trace in zip((pair.events_before, pair.events_after), found, strict=True):
+            of_trace.update((event.index, pair.change) for event in events)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """The events of one name in one trace."""
+
+    calls: float = 0.0
+    """a step"""
+    time: float = 0.0
+    """ns a step"""
+    events: tuple[Event, ...] = ()
+
+
+def _pair(key: tuple[Kind, str], old: _Named | None, new: _Named | None) -> Pair:
+    before, after = old or _Named(), new or _Named()
     change: Change
     if old is None:
         change = "new"
     elif new is None:
         change = "gone"
-    elif abs(after - before) <= TOLERANCE * before:
+    elif abs(after.time - before.time) <= TOLERANCE * before.time:
         change = "kept"
     else:
-        change = "slower" if after > before else "faster"
-    return Pair(key[1], key[0], change, calls_before, calls_after, before, after)
+        change = "slower" if after.time > before.time else "faster"
+    return Pair(
+        name=key[1],
+        kind=key[0],
+        change=change,
+        calls_before=before.calls,
+        calls_after=after.calls,
+        before=before.time,
+        after=after.time,
+        events_before=before.events,
+        events_after=after.events,
+    )
 
 
-def _by_name(trace: Trace, kinds: Sequence[Kind]) -> dict[tuple[Kind, str], tuple[float, float]]:
-    """(calls, ns) a step by kind and name: medians over the steps in which a name may be missing."""
-    steps = [_events(step_events, kinds) for step_events in _steps(trace)]
-    keys = dict.fromkeys((event.kind, event.name) for events in steps for event in events)
+def _by_name(trace: Trace, kinds: Sequence[Kind]) -> dict[tuple[Kind, str], _Named]:
+    """Medians over the steps, in which a name may be missing, by kind and name."""
+    steps: list[dict[tuple[Kind, str], list[Event]]] = []
+    for step_events in _steps(trace):
+        of_step: dict[tuple[Kind, str], list[Event]] = {}
+        for event in _events(step_events, kinds):
+            of_step.setdefault((event.kind, event.name), []).append(event)
+        steps.append(of_step)
     found = {}
-    for key in keys:
-        of_step = [[e for e in events if (e.kind, e.name) == key] for events in steps]
-        calls = median(len(events) for events in of_step)
-        time = median(sum(event.dur for event in events) for events in of_step)
+    for key in dict.fromkeys(key for of_step in steps for key in of_step):
+        groups = [of_step.get(key, []) for of_step in steps]
+        calls = median(len(group) for group in groups)
+        time = median(sum(event.dur for event in group) for group in groups)
         if calls:
-            found[key] = (float(calls), float(time))
+            events = tuple(event for group in groups for event in group)
+            found[key] = _Named(float(calls), float(time), events)
     return found
 
 

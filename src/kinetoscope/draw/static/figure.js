@@ -1,0 +1,352 @@
+// One walkable timeline: a canvas over the static picture, what is selected and lit in it, and its parts.
+(() => {
+  "use strict";
+  const ks = (globalThis.kinetoscope ??= {});
+
+  /** @typedef {(figure: Figure) => void} Part Adds one ability to a figure when it comes alive. */
+  /** @type {Part[]} */
+  ks.parts ??= [];
+
+  /** @type {Set<Figure>} every living figure of the page */
+  const figures = new Set();
+
+  const WIDE = [640, 590, 820]; // units, and the px between which the static picture is scaled
+  const NARROW = [340, 312, 430];
+  const TALLEST = 640; // px; beyond it rows are scrolled, unless the static picture is taller
+
+  /**
+   * Makes an element.
+   * @param {string} tag @param {Record<string, string>} [attributes] @param {...(Node | string)} inside
+   */
+  function make(tag, attributes = {}, ...inside) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    node.append(...inside);
+    return node;
+  }
+
+  class Figure {
+    /**
+     * @param {HTMLElement} element a `figure.ks-timeline` with a `.ks-frame`
+     * @param {ks.Model} model
+     * @param {{view?: ks.View, origin?: number}} [options] `view`: shared with other figures; `origin`: ns of the
+     *     trace that is the view's 0 (default: 0, so that the view's axis is the trace's)
+     */
+    constructor(element, model, { view, origin = 0 } = {}) {
+      this.element = element;
+      this.model = model;
+      this.id = element.id;
+      this.key = model.key;
+      const start = Number(element.dataset.start ?? 0) - origin;
+      const end = Number(element.dataset.end ?? model.extent) - origin;
+      this.view = view ?? new ks.View(start, end, -origin, model.extent - origin);
+      this.layout = new ks.Layout(model, this.view, origin);
+      this.layout.homeSteps = this._homeSteps(start + origin, end + origin);
+      this.selected = -1;
+      this.hovered = -1;
+      /** lit from outside: by a table's row or a number in a sentence */
+      this.external = /** @type {number[]} */ ([]);
+      this.hits = new Int32Array(0);
+      this.draws = 0;
+      this.lastFrameMs = 0;
+      this._listeners = new Map();
+      this._build();
+      this._observe();
+      for (const part of ks.parts) part(this);
+      figures.add(this);
+    }
+
+    /** Steps that lie in the opening window; or the one that it lies in. */
+    _homeSteps(start, end) {
+      const { steps } = this.model;
+      const inside = steps.flatMap((step, k) => (step.start >= start && step.end <= end ? [k] : []));
+      const around = steps.findIndex(step => step.start <= start && start < step.cpuEnd);
+      const found = inside.length ? inside : around >= 0 ? [around] : [];
+      return new Set(found.length === steps.length && inside.length !== 1 ? [] : found);
+    }
+
+    _build() {
+      const frame = this.element.querySelector(".ks-frame");
+      const svg = frame.querySelector("svg");
+      const title = svg?.querySelector("title")?.textContent ?? this.model.data.name;
+      this.frame = frame;
+      this.canvas = make("canvas", { "aria-hidden": "true" });
+      this.host = make("div", {
+        class: "ks-walk",
+        tabindex: "0",
+        role: "application",
+        "aria-roledescription": "timeline",
+        "aria-label": title,
+        "aria-describedby": `${svg?.querySelector("desc")?.id ?? ""} ${this.id}-keys`.trim(),
+      }, this.canvas);
+      frame.append(this.host);
+      this.live = make("p", { class: "ks-unseen", role: "status" });
+      frame.after(this.live);
+      this._keepForPaper(frame);
+      frame.classList.add("ks-live");
+      this.painter = new ks.Painter(this.canvas, this.layout);
+      const marked = new Set();
+      for (const bar of frame.querySelectorAll(".ks-wide .ks-bar.ks-marked")) {
+        // Of several in one bar the picture can't say which; the name decides.
+        marked.add(this.model.position(Number(bar.dataset.event)));
+      }
+      this.painter.marked = [...marked].filter(i => i >= 0);
+    }
+
+    /** A picture of thousands of elements is taken out of the page, and put back to be printed. */
+    _keepForPaper(frame) {
+      const pictures = [...frame.querySelectorAll(".ks-wide, .ks-narrow")];
+      if (frame.querySelectorAll("*").length < 2000) return;
+      this._heldBack = pictures;
+      const out = () => pictures.forEach(picture => picture.remove());
+      addEventListener("beforeprint", () => frame.prepend(...pictures));
+      addEventListener("afterprint", out);
+      this._homeHeight = frame.querySelector("svg")?.getBoundingClientRect().height;
+      out();
+    }
+
+    _observe() {
+      this.view.onChange(() => {
+        this.invalidate();
+        this.emit("view");
+      });
+      new ResizeObserver(() => this.resize()).observe(this.host);
+      ks.onThemeChange(() => {
+        this.painter.readColours();
+        this.invalidate();
+      });
+      this.resize();
+    }
+
+    /** @param {string} name @param {(detail?: any) => void} listener @returns {void} */
+    on(name, listener) {
+      this._listeners.set(name, [...(this._listeners.get(name) ?? []), listener]);
+    }
+
+    /** @param {string} name view, select, hover, tape, find, overlay, draw @param {any} [detail] */
+    emit(name, detail) {
+      for (const listener of this._listeners.get(name) ?? []) listener(detail);
+    }
+
+    resize() {
+      const width = this.host.clientWidth;
+      if (!width) return;
+      const narrow = this.element.clientWidth < 600;
+      const [units, least, most] = narrow ? NARROW : WIDE;
+      this.scale = Math.min(Math.max(width, least), most) / units;
+      this.layout.resize(width / this.scale, narrow);
+      this.layout.needRows(this.view.atHome);
+      this._fitHeight();
+      this.invalidate();
+    }
+
+    _fitHeight() {
+      const wanted = this.layout.height * this.scale;
+      if (this.view.atHome) this._home = wanted;
+      const height = Math.min(wanted, Math.max(TALLEST, this._home ?? 0));
+      this.host.style.height = `${height.toFixed(2)}px`;
+      this.painter.resize(this.host.clientWidth, height, this.scale);
+    }
+
+    /** Draw before the next picture on the screen. */
+    invalidate() {
+      this._frame ??= requestAnimationFrame(() => this.draw());
+    }
+
+    /** Draw now. */
+    draw() {
+      this._frame = undefined;
+      if (!this.scale) return;
+      const begin = performance.now();
+      if (this.layout.needRows()) this._fitHeight();
+      this.painter.draw();
+      this.lastFrameMs = performance.now() - begin;
+      this.draws++;
+      this.emit("draw");
+    }
+
+    /** @param {string} text for those who listen */
+    say(text) {
+      this.live.textContent = text;
+    }
+
+    /** @param {number} i position, or -1 @param {{quiet?: boolean}} [options] */
+    select(i, { quiet = false } = {}) {
+      this.selected = i;
+      if (i >= 0) {
+        this.reveal(i);
+        if (!quiet) this.say(this.describe(i));
+      }
+      this.relight();
+      this.emit("select", i);
+    }
+
+    /** @param {number} i position, or -1 @param {number} [more] further events in the same bar */
+    hover(i, more = 0) {
+      if (i === this.hovered && more === this.hoveredMore) return;
+      this.hovered = i;
+      this.hoveredMore = more;
+      this.relight();
+      this.emit("hover", i);
+    }
+
+    /** @param {number[]} positions lit from a table or a number; none: no longer */
+    light(positions) {
+      this.external = positions;
+      this.relight();
+    }
+
+    /** What is lit: what one points at, else what the page points at, else what was found or selected. */
+    relight() {
+      const { model, painter } = this;
+      const focus = this.hovered >= 0 ? this.hovered : this.selected;
+      let lit = null;
+      if (this.hovered < 0 && this.external.length) lit = this.external;
+      else if (this.hovered < 0 && this.hits.length) lit = [...this.hits];
+      else if (focus >= 0) lit = model.related(focus);
+      painter.light(lit);
+      painter.hovered = this.hovered;
+      painter.selected = this.selected;
+      painter.hits = this.hits;
+      this.lit = lit ?? [];
+      this.invalidate();
+    }
+
+    /** Move so that an event is in view. @param {number} i */
+    reveal(i) {
+      const { view, layout } = this;
+      const start = layout.startOf(i);
+      const end = layout.endOf(i);
+      if (Number.isNaN(start)) return;
+      const seen = Math.min(end, view.end) - Math.max(start, view.start);
+      if (seen < 0 || (seen === 0 && end > start)) {
+        view.remember("reveal");
+        const span = Math.min(view.span, Math.max(8 * (end - start), 1000));
+        view.go((start + end - span) / 2, (start + end + span) / 2);
+      }
+      layout.needRows();
+      const box = layout.boxOf(i);
+      const room = this.painter.seen - layout.style.axis;
+      if (box.y < this.painter.scrollY) this.painter.scrollY = box.y - 20;
+      else if (box.y + box.h > this.painter.scrollY + room) this.painter.scrollY = box.y + box.h - room + 20;
+    }
+
+    /** Make an event, with what it caused, fill the window. @param {number} i */
+    zoomTo(i) {
+      const { view, layout, model } = this;
+      const start = layout.startOf(i);
+      if (Number.isNaN(start)) return;
+      const ends = model.onGpu(i) ? [] : model.caused(i).map(at => layout.endOf(at)).filter(t => !Number.isNaN(t));
+      const end = Math.max(layout.endOf(i), start + 10, ...ends);
+      view.remember("event");
+      const margin = (end - start) * 0.06;
+      view.go(start - margin, end + margin);
+    }
+
+    /** Steps back: the tape, the last view, the selection. @returns {boolean} whether there was anything */
+    escape() {
+      if (this.painter.tape) this.setTape(null);
+      else if (this.view.back()) this.say("Back.");
+      else if (this.selected >= 0) this.select(-1);
+      else if (this.hits.length) this.setHits(new Int32Array(0));
+      else return false;
+      return true;
+    }
+
+    /** @param {{from: number, to: number} | null} tape ns of the view's axis */
+    setTape(tape) {
+      this.painter.tape = tape;
+      this.invalidate();
+      this.emit("tape", tape);
+    }
+
+    /** @param {Int32Array} hits positions, by start */
+    setHits(hits) {
+      this.hits = hits;
+      this.relight();
+      this.emit("find", hits);
+    }
+
+    /** Steps on top of each other, or one after the other. @param {boolean} on */
+    overlay(on) {
+      const { layout, view, model, painter } = this;
+      if (on === layout.overlaid || !model.steps.length) return;
+      view.stop();
+      if (on) {
+        this._before = { ...view, home: view.home, past: view.past };
+        const longest = Math.max(...model.steps.map(step => step.end - step.start));
+        Object.assign(view, { min: 0, max: longest * 1.02, home: { start: 0, end: longest * 1.02 }, past: [] });
+      } else {
+        const { min, max, home, past } = this._before;
+        Object.assign(view, { min, max, home, past });
+      }
+      layout.overlaid = on;
+      painter.labelled = [...layout.homeSteps][0] ?? 0;
+      this.setTape(null);
+      layout.shown.fill(0);
+      view.set(view.home.start, view.home.end);
+      layout.needRows(true);
+      this._fitHeight();
+      this.invalidate();
+      this.emit("overlay", on);
+    }
+
+    /** ns after the zero of the axis, as text. @param {number} i */
+    startText(i) {
+      const step = this.model.stepOf[i];
+      const from = step >= 0 ? this.model.steps[step].start : this.painter.zero + this.layout.origin;
+      return ks.text.signedTime(this.model.start[i] - from);
+    }
+
+    /** An event in words. @param {number} i @returns {string} */
+    describe(i) {
+      const { model } = this;
+      const { formatTime, shortName } = ks.text;
+      const parts = [shortName(model.nameOf(i)), model.categoryOf(i), formatTime(model.dur[i])];
+      if (!model.onGpu(i)) parts.push(`self ${formatTime(model.self[i])}`);
+      parts.push(`starts at ${this.startText(i)}`);
+      if (model.onGpu(i) && model.launch[i] >= 0) {
+        parts.push(`launched by ${shortName(model.nameOf(model.launch[i]))}`);
+      }
+      const caused = model.onGpu(i) ? [] : model.caused(i);
+      if (caused.length) parts.push(`launches ${ks.countOf(caused.map(at => model.categoryOf(at)))}`);
+      return parts.join(", ");
+    }
+  }
+
+  /** @param {string[]} categories @returns {string} "2 kernels, 1 memcpy" */
+  ks.countOf = categories => {
+    const counts = new Map();
+    for (const category of categories) counts.set(category, (counts.get(category) ?? 0) + 1);
+    return [...counts].map(([category, n]) => `${n} ${category}${n > 1 && category === "kernel" ? "s" : ""}`).join(", ");
+  };
+
+  const themed = new Set();
+  /** @param {() => void} listener called when the page turns dark or light, or colours are forced */
+  ks.onThemeChange = listener => {
+    if (!themed.size) {
+      const tell = () => themed.forEach(each => each());
+      new MutationObserver(tell).observe(document.documentElement, { attributeFilter: ["data-theme", "class"] });
+      new MutationObserver(tell).observe(document.body, { attributeFilter: ["data-theme", "class"] });
+      for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) {
+        matchMedia(query).addEventListener("change", tell);
+      }
+    }
+    themed.add(listener);
+  };
+
+  /**
+   * Bring a static figure to life.  Its data must be there.
+   * @param {HTMLElement} element @returns {Figure | null} null where the page holds no data for it
+   */
+  ks.enliven = element => {
+    if (element.kinetoscope) return element.kinetoscope;
+    const key = element.querySelector(".ks-tools")?.dataset.trace;
+    const model = key ? ks.Model.of(key) : null;
+    return model && (element.kinetoscope = new Figure(element, model));
+  };
+
+  ks.make = make;
+  ks.figures = figures;
+  ks.Figure = Figure;
+})();

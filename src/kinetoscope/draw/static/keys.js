@@ -1,0 +1,95 @@
+// The keyboard on the canvas: W A S D as in Perfetto, arrows, and what the buttons do.
+(() => {
+  "use strict";
+  const ks = (globalThis.kinetoscope ??= {});
+
+  /** [keys as they are written, what they do] for the help and for those who listen */
+  ks.keyHelp = [
+    ["W S or ↑ ↓", "nearer, farther"],
+    ["A D or ← →", "left, right"],
+    [". ,", "next, previous event of the row"],
+    ["Enter", "zoom to the selected event"],
+    ["Escape", "one step back"],
+    ["0", "all of the trace"],
+    ["Home", "as it was at first"],
+    ["F or /", "find by name"],
+    ["M", "measure the selected event; again: up to the next one selected"],
+    ["O", "steps on top of each other"],
+    ["?", "help"],
+  ];
+
+  /** The zoom that buttons and keys do, around the selected event if it is in view. */
+  ks.zoomStep = (figure, factor) => {
+    const { view, layout, selected } = figure;
+    const start = selected >= 0 ? layout.startOf(selected) : NaN;
+    const end = selected >= 0 ? layout.endOf(selected) : NaN;
+    const seen = start < view.end && end > view.start;
+    const at = seen ? (Math.max(start, view.start) + Math.min(end, view.end)) / 2 : (view.start + view.end) / 2;
+    view.remember("key");
+    const share = (at - view.start) / view.span;
+    const span = Math.min(view.span * factor, view.max - view.min);
+    view.go(at - share * span, at + (1 - share) * span);
+  };
+
+  /** The event next to the selected one in its row; without one, the first in view. */
+  const step = (figure, by) => {
+    const { model, layout, selected, view } = figure;
+    if (selected >= 0) {
+      const next = model.beside(selected, by);
+      if (next >= 0) figure.select(next);
+      else figure.say(by > 0 ? "The last of its row." : "The first of its row.");
+      return;
+    }
+    for (let k = 0; k < layout.count; k++) {
+      const start = layout.startOf(layout.of[k]);
+      if (start >= view.start && start < view.end) return figure.select(layout.of[k]);
+    }
+  };
+
+  ks.parts.push(figure => {
+    const { host, view, painter } = figure;
+    const pan = share => {
+      view.remember("key");
+      const by = view.span * share;
+      view.go(view.start + by, view.end + by);
+    };
+    const actions = {
+      w: () => ks.zoomStep(figure, 1 / 1.5),
+      s: () => ks.zoomStep(figure, 1.5),
+      a: () => pan(-0.2),
+      d: () => pan(0.2),
+      ".": () => step(figure, 1),
+      ",": () => step(figure, -1),
+      enter: () => figure.selected >= 0 && figure.zoomTo(figure.selected),
+      0: () => view.goAll(),
+      home: () => view.goHome(),
+      f: () => figure.openFind(),
+      "/": () => figure.openFind(),
+      m: () => figure.markTape(),
+      o: () => figure.overlay(!figure.layout.overlaid),
+      "?": () => figure.toggleHelp(),
+      pagedown: () => scroll(1),
+      pageup: () => scroll(-1),
+    };
+    Object.assign(actions, {
+      arrowup: actions.w, arrowdown: actions.s, arrowleft: actions.a, arrowright: actions.d,
+      "+": actions.w, "-": actions.s, "=": actions.w,
+    });
+    const scroll = by => {
+      if (figure.layout.height <= painter.seen + 1) return false;
+      painter.scrollY += (by * painter.seen) / 2;
+      figure.invalidate();
+    };
+
+    host.addEventListener("keydown", event => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.target !== host) return;
+      if (event.key === "Escape") {
+        if (figure.escape()) event.preventDefault();
+        return;
+      }
+      const action = actions[event.key.toLowerCase()];
+      if (!action || action() === false) return;
+      event.preventDefault();
+    });
+  });
+})();

@@ -1,0 +1,168 @@
+// Tables, numbers in sentences and timelines of one trace light each other up, anywhere on the page.
+(() => {
+  "use strict";
+  const ks = (globalThis.kinetoscope ??= {});
+  const SOURCES = "[data-events]";
+
+  /** @param {Element} source @returns {Map<string, number[]>} indexes among the file's events, by trace */
+  function eventsOf(source) {
+    const text = source.dataset.events;
+    const own = source.closest("[data-trace]")?.dataset.trace ?? "";
+    const found = new Map();
+    for (const part of text.split(";")) {
+      const [, key, places] = /^\s*(?:([^:]*):)?([\d\s]*)$/.exec(part) ?? [];
+      if (places?.trim()) found.set(key ?? own, places.trim().split(/\s+/).map(Number));
+    }
+    return found;
+  }
+
+  /** The trace's figure that is nearest in the page: one before the other where both are as near. */
+  function nearest(source, keys) {
+    const all = [...document.querySelectorAll("figure.ks-timeline")].filter(figure => {
+      const key = figure.kinetoscope?.key ?? figure.querySelector(".ks-tools")?.dataset.trace;
+      return keys.has(key) && figure.getClientRects().length > 0;
+    });
+    const from = source.getBoundingClientRect();
+    const far = figure => {
+      const box = figure.getBoundingClientRect();
+      return Math.max(box.top - from.bottom, from.top - box.bottom, 0);
+    };
+    return all.reduce((best, figure) => (!best || far(figure) < far(best) ? figure : best), null);
+  }
+
+  let lightened = null;
+  const light = source => {
+    if (source === lightened) return;
+    lightened?.classList.remove("ks-lit");
+    lightened = source;
+    source?.classList.add("ks-lit");
+    const wanted = source ? eventsOf(source) : new Map();
+    for (const figure of ks.figures) {
+      const places = wanted.get(figure.key) ?? [];
+      if (!places.length && !figure.external.length) continue;
+      figure.light(places.map(index => figure.model.position(index)).filter(i => i >= 0));
+    }
+  };
+
+  /** Select in the nearest figure what a row or a number was computed from, and show all of it. */
+  const go = async source => {
+    const events = eventsOf(source);
+    const element = nearest(source, events);
+    const figure = element && (element.kinetoscope ?? (await ks.hydrate?.(element)));
+    if (!figure) return;
+    const places = events.get(figure.key).map(index => figure.model.position(index)).filter(i => i >= 0);
+    if (!places.length) return;
+    const { layout, view } = figure;
+    if (layout.overlaid) figure.overlay(false);
+    // Counted per step, they are those of every step: the one the figure is about is gone to.
+    const home = places.filter(i => layout.homeSteps.has(layout.model.stepOf[i]));
+    const shown = home.length ? home : places;
+    const start = Math.min(...shown.map(i => layout.startOf(i)));
+    const end = Math.max(...shown.map(i => layout.endOf(i)));
+    if (start < view.start || end > view.end) {
+      view.remember("link");
+      const margin = (end - start) * 0.1 + 10;
+      view.go(start - margin, end + margin);
+    }
+    figure.select(shown[0], { quiet: true });
+    figure.pinned = places;
+    figure.light(places);
+    const name = ks.text.shortName(figure.model.nameOf(shown[0]));
+    const what = source.matches("tr") ? name : `${source.textContent.trim()}: ${name}`;
+    figure.say(`${what}: ${places.length} ${places.length === 1 ? "event" : "events"} lit in the timeline.`);
+    const box = element.querySelector(".ks-frame").getBoundingClientRect();
+    if (box.top < 0 || box.bottom > innerHeight) {
+      const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      element.scrollIntoView({ block: box.height > innerHeight ? "start" : "center", behavior: calm ? "instant" : "smooth" });
+    }
+  };
+
+  /** Whether a source has a figure on the page: without one it stays plain text. */
+  const useful = source => {
+    const keys = eventsOf(source);
+    return [...document.querySelectorAll(".ks-tools[data-trace]")].some(tools => keys.has(tools.dataset.trace));
+  };
+
+  // One tab stop for all numbers of the page, one for each table: arrow keys go on from there.
+  let numbers = [];
+  const rove = () => {
+    numbers = [...document.querySelectorAll(`.ks-measured${SOURCES}, span[data-trace]${SOURCES}`)].filter(useful);
+    const how = ks.make("p", { class: "ks-unseen", id: "ks-numbers-how" },
+      "Shows its events in the timeline. Arrow keys go to the next number.");
+    if (numbers.length) (document.querySelector("main") ?? document.body).append(how);
+    numbers.forEach((number, k) => {
+      number.tabIndex = k ? -1 : 0;
+      number.setAttribute("role", "button");
+      number.setAttribute("aria-describedby", how.id);
+      number.classList.add("ks-walkable");
+    });
+    for (const row of document.querySelectorAll(`.ks-table[data-trace] tr${SOURCES}`)) {
+      if (!useful(row)) continue;
+      row.tabIndex = -1;
+      row.classList.add("ks-walkable");
+    }
+    for (const table of document.querySelectorAll(".ks-table[data-trace]")) {
+      if (table.querySelector("tr.ks-walkable")) table.setAttribute("aria-description", "Down arrow goes through the rows; Enter shows one in the timeline.");
+    }
+  };
+
+  const ours = target => target.closest?.(".ks-walkable") ?? null;
+  const listen = () => {
+    rove();
+    document.addEventListener("pointerover", event => event.pointerType !== "touch" && light(ours(event.target)));
+    document.addEventListener("focusin", event => light(ours(event.target)));
+    document.addEventListener("focusout", () => light(null));
+    document.addEventListener("click", event => {
+      const source = ours(event.target);
+      // A long name in a row opens, a link leads on, and text that is being copied stays.
+      if (!source || event.target.closest("summary, a, button") || !getSelection().isCollapsed) return;
+      go(source);
+    });
+    document.addEventListener("keydown", event => {
+      if (event.ctrlKey || event.metaKey || event.altKey || !(event.target instanceof Element)) return;
+      const by = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+      const table = event.target.closest(".ks-table");
+      const inRows = table && (event.target === table || event.target.matches("tr.ks-walkable"));
+      if (inRows && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+        const rows = [...table.querySelectorAll("tr.ks-walkable")];
+        const k = rows.indexOf(event.target);
+        if (!rows.length || (k < 0 && by < 0)) return;
+        (rows[k + by] ?? (k + by < 0 ? table : rows[k])).focus();
+      } else if (inRows && event.key === "Escape" && event.target !== table) table.focus();
+      else if (by && numbers.includes(event.target)) {
+        const next = numbers[numbers.indexOf(event.target) + by];
+        if (!next) return;
+        event.target.tabIndex = -1;
+        next.tabIndex = 0;
+        next.focus();
+      } else if ((event.key === "Enter" || event.key === " ") && event.target.matches(".ks-walkable")) go(event.target);
+      else return;
+      event.preventDefault();
+    });
+    document.addEventListener("focusin", event => {
+      if (!numbers.includes(event.target)) return;
+      for (const number of numbers) number.tabIndex = number === event.target ? 0 : -1;
+    });
+  };
+  let listening = false;
+
+  ks.parts.push(figure => {
+    if (!listening) listen();
+    listening = true;
+    /** Rows whose events hold one of the trace's. */
+    const rows = [...document.querySelectorAll(`.ks-table[data-trace] tr${SOURCES}`)]
+      .map(row => ({ row, places: new Set(eventsOf(row).get(figure.key) ?? []) }))
+      .filter(({ places }) => places.size);
+    const mark = () => {
+      const i = figure.hovered >= 0 ? figure.hovered : figure.selected;
+      const index = i >= 0 ? figure.model.index[i] : -1;
+      for (const { row, places } of rows) row.classList.toggle("ks-of-event", places.has(index));
+    };
+    figure.on("hover", mark);
+    figure.on("select", () => {
+      figure.pinned = [];
+      if (figure.external.length && !lightened) figure.light([]);
+      mark();
+    });
+  });
+})();

@@ -1,0 +1,251 @@
+// One trace as typed columns, and what can be asked of it.  Times are ns since the trace's first event.
+(() => {
+  "use strict";
+  const ks = (globalThis.kinetoscope ??= {});
+
+  // The page's loader has these already; a page that holds everything itself may have no loader.
+  ks.stored ??= new Map();
+  ks.data ??= (key, data) => void ks.stored.set(key, data);
+
+  /** @type {Map<string, Model>} */
+  const models = new Map();
+
+  /** @param {Float64Array} ends rising @param {Int32Array} list @param {number} t @param {number} [from] */
+  function firstEndingAfter(ends, list, t, from = 0) {
+    let low = from;
+    let high = list.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (ends[list[middle]] > t) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  class Model {
+    /** @param {object} data what a data script holds (docs/reference says how it is written) */
+    constructor(data) {
+      if (data.version !== 1) throw new Error(`timeline data of version ${data.version}: build the page again`);
+      const events = data.events;
+      const n = events.start.length;
+      this.data = data;
+      this.key = `${data.machine}/${data.name}`;
+      this.count = n;
+      this.names = data.names;
+      this.kinds = data.kinds;
+      this.lanes = data.lanes;
+      this.extent = data.end;
+      this.index = Int32Array.from(events.index);
+      this.name = Int32Array.from(events.name);
+      this.kind = Uint8Array.from(events.kind);
+      this.category = Uint8Array.from(events.category);
+      this.lane = Uint16Array.from(events.lane);
+      this.row = Uint16Array.from(events.row);
+      this.parent = Int32Array.from(events.parent);
+      this.launch = Int32Array.from(events.launch);
+      this.detail = Int32Array.from(events.detail);
+      this.dur = Float64Array.from(events.dur);
+      this.start = new Float64Array(n);
+      this.end = new Float64Array(n);
+      this.self = Float64Array.from(events.dur);
+      for (let i = 0, at = 0; i < n; i++) {
+        at += events.start[i];
+        this.start[i] = at;
+        this.end[i] = at + this.dur[i];
+      }
+      for (let i = 0; i < n; i++) if (this.parent[i] >= 0) this.self[this.parent[i]] -= this.dur[i];
+      for (let i = 0; i < n; i++) if (this.self[i] < 0) this.self[i] = 0;
+      this._below = grouped(this.parent, n);
+      this._started = grouped(this.launch, n);
+      this._placeRows();
+      this._placeSteps();
+      const last = this.index.reduce((a, b) => Math.max(a, b), -1);
+      this._position = new Int32Array(last + 1).fill(-1);
+      for (let i = 0; i < n; i++) this._position[this.index[i]] = i;
+      this._tops = [];
+    }
+
+    /** @param {string} key "MACHINE/NAME", its data loaded @returns {Model | null} the one model of a trace on the page */
+    static of(key) {
+      if (!models.has(key) && ks.stored.has(key)) models.set(key, new Model(ks.stored.get(key)));
+      return models.get(key) ?? null;
+    }
+
+    /** Events of each row, by start; within a row none begins before the last has ended. */
+    _placeRows() {
+      const counts = this.lanes.map(lane => new Int32Array(lane.rows));
+      for (let i = 0; i < this.count; i++) counts[this.lane[i]][this.row[i]]++;
+      /** @type {Int32Array[][]} by lane and row */
+      this.rows = counts.map(rows => Array.from(rows, count => new Int32Array(count)));
+      counts.forEach(rows => rows.fill(0));
+      for (let i = 0; i < this.count; i++) {
+        const lane = this.lane[i];
+        const row = this.row[i];
+        this.rows[lane][row][counts[lane][row]++] = i;
+      }
+    }
+
+    /** Which step each event belongs to: by its start, a GPU activity by the call that launched it. */
+    _placeSteps() {
+      /** `end` is with what the GPU still had to do, `cpuEnd` without */
+      this.steps = this.data.steps;
+      /** @type {Int16Array} position in steps, -1: outside of all */
+      this.stepOf = new Int16Array(this.count).fill(-1);
+      const byCpu = i => {
+        for (let k = this.steps.length - 1; k >= 0; k--) {
+          if (this.start[i] >= this.steps[k].start) return this.start[i] < this.steps[k].cpuEnd ? k : -1;
+        }
+        return -1;
+      };
+      for (let i = 0; i < this.count; i++) if (!this.lanes[this.lane[i]].gpu) this.stepOf[i] = byCpu(i);
+      for (let i = 0; i < this.count; i++) {
+        if (this.lanes[this.lane[i]].gpu && this.launch[i] >= 0) {
+          this.stepOf[i] = this.stepOf[this.launch[i]];
+        }
+      }
+    }
+
+    /** @param {number} index among the file's events @returns {number} position in the columns, or -1 */
+    position(index) {
+      return this._position[index] ?? -1;
+    }
+
+    /** @param {number} i @returns {string} name in full */
+    nameOf(i) {
+      return ks.text.clean(this.names[this.name[i]]);
+    }
+
+    /** @param {number} i @returns {string} "op", "kernel", "memcpy", … */
+    categoryOf(i) {
+      return this.data.categories[this.category[i]].replace("_", " ");
+    }
+
+    /** @param {number} i @returns {string} key of the palette */
+    kindOf(i) {
+      return this.kinds[this.kind[i]];
+    }
+
+    /** @param {number} i @returns {boolean} */
+    onGpu(i) {
+      return this.lanes[this.lane[i]].gpu;
+    }
+
+    /** @param {number} i @returns {[string, string][]} label and value of what else was recorded */
+    detailsOf(i) {
+      return this.detail[i] < 0 ? [] : this.data.details[this.detail[i]];
+    }
+
+    /** @param {number} i @returns {Int32Array} events nested directly in it */
+    children(i) {
+      return this._below.of(i);
+    }
+
+    /** @param {number} i @returns {Int32Array} GPU activities that this call started */
+    activities(i) {
+      return this._started.of(i);
+    }
+
+    /** @param {number} i @returns {number[]} it and all events nested in it, parents first */
+    subtree(i) {
+      const found = [i];
+      for (let at = 0; at < found.length; at++) for (const child of this.children(found[at])) found.push(child);
+      return found;
+    }
+
+    /** @param {number} i @returns {number[]} every GPU activity that it, or an event below it, launched */
+    caused(i) {
+      return this.subtree(i).flatMap(at => Array.from(this.activities(at))).sort((a, b) => a - b);
+    }
+
+    /** @param {number} i @returns {number[]} what it lies in, the innermost first; a GPU activity: its launch */
+    causes(i) {
+      const found = [];
+      for (let at = this.onGpu(i) ? this.launch[i] : this.parent[i]; at >= 0; at = this.parent[at]) found.push(at);
+      return found;
+    }
+
+    /** What lights up together. @param {number} i @returns {number[]} */
+    related(i) {
+      return this.onGpu(i) ? [i, ...this.causes(i)] : [...this.subtree(i), ...this.caused(i)];
+    }
+
+    /** @param {number} i @returns {number} ns from the begin of the launching call; NaN without one */
+    launchDelay(i) {
+      return this.launch[i] < 0 ? NaN : this.start[i] - this.start[this.launch[i]];
+    }
+
+    /** The outermost events of a lane that are work: an annotation is a name for a span, not work. */
+    _work(lane) {
+      if (this._tops[lane]) return this._tops[lane];
+      const note = this.kinds.indexOf("annotation");
+      const found = [];
+      for (let i = 0; i < this.count; i++) {
+        if (this.lane[i] !== lane || this.kind[i] === note) continue;
+        let at = this.parent[i];
+        while (at >= 0 && this.kind[at] === note) at = this.parent[at];
+        if (at < 0) found.push(i);
+      }
+      return (this._tops[lane] = Int32Array.from(found));
+    }
+
+    /** @param {number} lane @param {number} from @param {number} to @returns {number} ns with work under way */
+    busy(lane, from, to) {
+      let sum = 0;
+      let until = from;
+      for (const i of this._work(lane)) {
+        if (this.start[i] >= to) break;
+        const a = Math.max(this.start[i], until);
+        const b = Math.min(this.end[i], to);
+        if (b > a) {
+          sum += b - a;
+          until = b;
+        }
+      }
+      return sum;
+    }
+
+    /**
+     * @param {string} pattern a part of a name, or with `*` (any text) and `?` (one character) the whole of it
+     * @returns {Int32Array} positions, by start
+     */
+    find(pattern) {
+      const wanted = pattern.trim();
+      if (!wanted) return new Int32Array(0);
+      const escaped = wanted.replace(/[.+^${}()|[\]\\]/g, "\\$&").replaceAll("*", ".*").replaceAll("?", ".");
+      const test = new RegExp(/[*?]/.test(wanted) ? `^(?:${escaped})$` : escaped, "is");
+      const hit = this.names.map(name => test.test(name) || test.test(ks.text.shortName(name)));
+      const found = [];
+      for (let i = 0; i < this.count; i++) if (hit[this.name[i]]) found.push(i);
+      return Int32Array.from(found);
+    }
+
+    /** The event of a row at a time, or the nearest one. @param {number} lane @param {number} row @param {number} t */
+    at(lane, row, t) {
+      const list = this.rows[lane][row];
+      if (!list.length) return -1;
+      const k = Math.min(list.length - 1, firstEndingAfter(this.end, list, t));
+      const far = j => Math.max(this.start[list[j]] - t, t - this.end[list[j]], 0);
+      return k > 0 && far(k - 1) < far(k) ? list[k - 1] : list[k];
+    }
+
+    /** The neighbour in its row. @param {number} i @param {number} by 1 or -1 @returns {number} or -1 */
+    beside(i, by) {
+      const list = this.rows[this.lane[i]][this.row[i]];
+      return list[list.indexOf(i) + by] ?? -1;
+    }
+  }
+
+  /** Positions by what they point at, in one array. @param {Int32Array} to @param {number} n */
+  function grouped(to, n) {
+    const first = new Int32Array(n + 1);
+    for (let i = 0; i < n; i++) if (to[i] >= 0) first[to[i] + 1]++;
+    for (let i = 0; i < n; i++) first[i + 1] += first[i];
+    const at = first.slice();
+    const all = new Int32Array(first[n]);
+    for (let i = 0; i < n; i++) if (to[i] >= 0) all[at[to[i]]++] = i;
+    return { of: i => all.subarray(first[i], first[i + 1]) };
+  }
+
+  ks.Model = Model;
+  ks.firstEndingAfter = firstEndingAfter;
+})();

@@ -1,0 +1,73 @@
+// The measuring tape: how long a span is, and how much of it each lane was at work.
+(() => {
+  "use strict";
+  const ks = (globalThis.kinetoscope ??= {});
+
+  /** @returns {{lane: number, busy: number}[]} ns at work in the span, of each lane shown */
+  ks.measure = (figure, tape) => {
+    const { model, layout } = figure;
+    return [...layout.shown].flatMap((rows, lane) => {
+      if (!rows) return [];
+      return [{ lane, busy: model.busy(lane, tape.from + layout.origin, tape.to + layout.origin) }];
+    });
+  };
+
+  ks.parts.push(figure => {
+    const { model, layout } = figure;
+    const { make } = ks;
+    const { formatTime, fixed } = ks.text;
+    const head = make("p", { class: "ks-tape-span" });
+    const body = make("tbody");
+    const table = make("table", {},
+      make("thead", {}, make("tr", {},
+        make("th", { scope: "col" }, "lane"), make("th", { scope: "col" }, "busy"), make("th", { scope: "col" }, "share"))),
+      body);
+    const card = make("section", { class: "ks-tape", "aria-label": "Measuring tape", hidden: "" }, head, table);
+    const close = make("button", { type: "button", class: "ks-close" }, "Remove the tape");
+    close.addEventListener("click", () => {
+      figure.setTape(null);
+      figure.host.focus({ preventScroll: true });
+    });
+    card.append(close);
+    figure.live.before(card);
+
+    const share = (busy, span) => (span > 0 ? `${fixed((100 * busy) / span, 1)} %` : "–");
+    const label = lane => model.lanes[lane].brief;
+
+    figure.on("tape", tape => {
+      card.hidden = !tape;
+      if (!tape) return;
+      const span = tape.to - tape.from;
+      const from = ks.text.signedTime(tape.from - figure.painter.zero);
+      head.replaceChildren(make("strong", {}, formatTime(span)), ` from ${layout.overlaid ? formatTime(tape.from) : from}`);
+      // Overlaid steps have no one moment to look at.
+      table.hidden = layout.overlaid;
+      if (layout.overlaid) return;
+      body.replaceChildren(...ks.measure(figure, tape).map(({ lane, busy }) =>
+        make("tr", {},
+          make("th", { scope: "row" }, label(lane)),
+          make("td", { class: "ks-number" }, formatTime(busy)),
+          make("td", { class: "ks-number" }, share(busy, span)))));
+    });
+
+    const tell = () => {
+      const { tape } = figure.painter;
+      if (!tape) return;
+      const lanes = layout.overlaid ? [] : ks.measure(figure, tape);
+      const parts = lanes.map(({ lane, busy }) => `${label(lane)} busy ${share(busy, tape.to - tape.from)}`);
+      figure.say([formatTime(tape.to - tape.from), ...parts].join(", "));
+    };
+    figure.on("measured", tell);
+
+    /** From the selected event's start to its end; with a tape there, extended to the selected event. */
+    figure.markTape = () => {
+      const i = figure.selected;
+      if (i < 0) return figure.say("Select an event first: full stop selects the first one in view.");
+      const start = layout.startOf(i);
+      const end = layout.endOf(i);
+      const { tape } = figure.painter;
+      figure.setTape(tape ? { from: Math.min(tape.from, start), to: Math.max(tape.to, end) } : { from: start, to: end });
+      tell();
+    };
+  });
+})();

@@ -1,0 +1,85 @@
+// A row of buttons for those with no keyboard, the help, and a hint where a gesture did nothing.
+(() => {
+  "use strict";
+  const ks = (globalThis.kinetoscope ??= {});
+
+  ks.parts.push(figure => {
+    const { element, view, layout, model } = figure;
+    const { make } = ks;
+    let tools = element.querySelector(".ks-tools");
+    if (!tools) {
+      tools = make("div", { class: "ks-tools" });
+      element.append(tools);
+    }
+    const row = make("div", { class: "ks-buttons", role: "group", "aria-label": "Timeline" });
+    tools.prepend(row);
+    figure.tools = tools;
+
+    const button = (label, name, action, title = name) => {
+      const node = make("button", { type: "button", title }, label);
+      if (label !== name) node.setAttribute("aria-label", name);
+      node.addEventListener("click", action);
+      row.append(node);
+      return node;
+    };
+    button("+", "Zoom in", () => ks.zoomStep(figure, 1 / 2), "Zoom in (W)");
+    button("\u2212", "Zoom out", () => ks.zoomStep(figure, 2), "Zoom out (S)");
+    button("All", "All", () => view.goAll(), "All of the trace (0)");
+    const back = button("Back", "Back", () => figure.escape(), "One step back (Escape)");
+    const find = button("Find", "Find", () => figure.openFind(), "Find by name (F)");
+    find.setAttribute("aria-expanded", "false");
+    figure.on("finding", open => find.setAttribute("aria-expanded", String(open)));
+    if (model.steps.length > 1) {
+      const steps = button("Overlay", "Overlay", () => figure.overlay(!layout.overlaid), "");
+      steps.title = `The ${model.steps.length} steps on top of each other, each from its own start (O)`;
+      steps.setAttribute("aria-pressed", "false");
+      const overlaid = make("p", { class: "ks-overlaid", hidden: "" });
+      figure.frame.after(overlaid);
+      figure.on("overlay", on => {
+        steps.setAttribute("aria-pressed", String(on));
+        overlaid.hidden = !on;
+        if (!on) return figure.say("Steps one after the other.");
+        const lengths = model.steps.map(step => step.end - step.start);
+        const [least, most] = [Math.min(...lengths), Math.max(...lengths)].map(ks.text.formatTime);
+        const text = `${lengths.length} steps on top of each other, each from its own start: ${least} to ${most} long. In each row the first step is at the top.`;
+        figure.say(text);
+        overlaid.textContent = text;
+      });
+    }
+    const help = button("?", "Help", () => figure.toggleHelp(), "Keys and gestures (?)");
+    const helpId = `${figure.id}-keys`;
+    const list = make("dl", { class: "ks-keys simple" });
+    for (const [keys, what] of ks.keyHelp) list.append(make("div", {}, make("dt", {}, keys), make("dd", {}, what)));
+    const sheet = make("section", { class: "ks-help", "aria-label": "Keys and gestures", hidden: "" },
+      make("p", {}, "Drag to move, double click to zoom in. Ctrl or ⌘ and the wheel zoom; after a click on the timeline, the wheel alone. ",
+        "Drag along the axis, or with Shift anywhere, to measure. On a touch screen: drag sideways, pinch, tap, double tap."),
+      list);
+    help.setAttribute("aria-expanded", "false");
+    figure.toggleHelp = () => {
+      sheet.hidden = !sheet.hidden;
+      help.setAttribute("aria-expanded", String(!sheet.hidden));
+    };
+    // Short, because it is heard each time the timeline is entered.
+    const keys = make("p", { class: "ks-unseen", id: helpId },
+      "W and S zoom, A and D move, full stop and comma go through events, Enter zooms to one, question mark shows all keys. ",
+      "Below is a tree of the events.");
+    tools.after(sheet, keys);
+
+    const note = make("p", { class: "ks-hint", "aria-hidden": "true", hidden: "" });
+    figure.host.append(note);
+    let fading;
+    figure.on("hint", text => {
+      clearTimeout(fading);
+      note.textContent = text;
+      note.hidden = false;
+      fading = setTimeout(() => (note.hidden = true), 2500);
+    });
+
+    const update = () => {
+      // Not `disabled`: the button would lose the focus of whoever pressed it.
+      back.setAttribute("aria-disabled", String(!view.past.length && figure.selected < 0 && !figure.painter.tape));
+    };
+    for (const name of ["view", "select", "tape"]) figure.on(name, update);
+    update();
+  });
+})();

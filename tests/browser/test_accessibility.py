@@ -1,0 +1,191 @@
+"""axe-core on every page, light and dark; and what it cannot see: focus, names of boxes that scroll, headings."""
+
+from __future__ import annotations
+
+import itertools
+from importlib.resources import files
+
+import pytest
+from visiting import Visit, serving
+
+pytestmark = pytest.mark.browser
+
+SET_THEME = """theme => {
+  document.documentElement.dataset.theme = theme;
+  document.documentElement.dataset.mode = theme;
+}"""
+# Every rule on but those about colour, which are looked at in either theme by themselves.
+STRUCTURE = {
+    "rules": {"color-contrast": {"enabled": False}, "target-size": {"enabled": True}},
+}
+COLOUR = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+# Text on a bar is over another element, of which axe cannot tell the colour: tests/draw holds the palette to its
+# contrast.  Code has the same few colours on every page, and thousands of words: once is enough.
+WITHOUT_DRAWINGS, WITHOUT_CODE = ["svg"], ["svg", "pre"]
+PAGES_WITH_CODE = ("gallery/02_linear", "use/one-script", "reference/configuration")
+RUN = """async ([without, options]) => {
+  const {violations} = await axe.run(
+    {exclude: without.map(part => [part])},
+    {...options, resultTypes: ["violations"], preload: false});
+  return violations.flatMap(rule => rule.nodes.map(node =>
+    `${rule.id}: ${node.target.join(" ")}: ${node.failureSummary.split("\\n").slice(1).join(" ").trim()}`));
+}"""
+SCROLLED = """() => [...document.querySelectorAll(".bd-article *")].filter(box =>
+    box.scrollWidth > box.clientWidth + 1 && box.clientWidth > 0
+    && ["auto", "scroll"].includes(getComputedStyle(box).overflowX))
+  .map(box => ({
+    box: `${box.tagName.toLowerCase()}.${box.className}: ${box.textContent.trim().slice(0, 40)}`,
+    reached: box.tabIndex >= 0 || box.querySelector("a, button, summary, [tabindex='0']") !== null,
+    named: box.tagName === "PRE" || box.querySelector("a, button, [role=tree]") !== null
+      || Boolean(box.ariaLabel || box.getAttribute("aria-labelledby"))}))"""
+HEADINGS = """() => [...document.querySelectorAll("h1, h2, h3, h4, h5, h6, [role=heading]")]
+  .filter(heading => heading.checkVisibility())
+  .map(heading => Number(heading.ariaLevel || heading.tagName[1]))"""
+# A control that looks the same with the focus as without it.
+UNSEEN = """() => {
+  const looks = element => {
+    const parts = [element, element.parentElement, element.closest("label, .ks-frame, li, article, div")];
+    return parts.filter(Boolean).map(part => {
+      const style = getComputedStyle(part);
+      return [style.outlineStyle, style.outlineWidth, style.outlineColor, style.boxShadow, style.borderColor,
+              style.backgroundColor, style.textDecoration].join(" ");
+    }).join("; ");
+  };
+  const unseen = [];
+  for (const element of document.querySelectorAll("a[href], button, input, summary, select, [tabindex='0']")) {
+    if (!element.checkVisibility({visibilityProperty: true}) || element.disabled) continue;
+    document.activeElement.blur();
+    const before = looks(element);
+    element.focus({preventScroll: true});
+    if (document.activeElement === element && looks(element) === before) unseen.push(element.outerHTML.slice(0, 120));
+  }
+  return unseen;
+}"""
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    return files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+
+
+def examine(visit: Visit, axe: str, options: dict, without: list[str]) -> None:
+    """Note what axe finds in the page that is open."""
+    if not visit.page.evaluate("typeof axe === 'object'"):
+        visit.page.evaluate(axe)
+    for fault in visit.page.evaluate(RUN, [without, options]):
+        visit.note(fault)
+
+
+def test_axe_finds_nothing_on_any_page_light_or_dark(website, browser, served, axe) -> None:
+    with Visit(browser, served, "light") as visit:
+        visit.page.set_viewport_size({"width": 1280, "height": 900})
+        for name in website.names():
+            visit.open(name)
+            visit.page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+            examine(visit, axe, STRUCTURE, [])
+            levels = visit.page.evaluate(HEADINGS)
+            if levels.count(1) != 1 or levels[0] != 1:
+                visit.note(f"not one title, and first: headings of levels {levels}")
+            if any(after > before + 1 for before, after in itertools.pairwise(levels)):
+                visit.note(f"a level of headings is left out: {levels}")
+            without = WITHOUT_DRAWINGS if name in PAGES_WITH_CODE else WITHOUT_CODE
+            for theme in ("light", "dark"):
+                visit.name = f"{name}, {theme}"
+                visit.page.evaluate(SET_THEME, theme)
+                examine(visit, axe, COLOUR, without)
+        assert visit.faults == []
+
+
+def test_axe_finds_nothing_on_a_phone(website, browser, served, axe) -> None:
+    """The menu is folded there, and boxes scroll."""
+    with Visit(browser, served, "light") as visit:
+        visit.page.set_viewport_size({"width": 360, "height": 780})
+        for name in ("index", "read/linear", "gallery/05_recompiles", "lookup/said-and-measured"):
+            visit.open(name)
+            examine(visit, axe, STRUCTURE, [])
+            for box in visit.page.evaluate(SCROLLED):
+                if not box["reached"]:
+                    visit.note(f"scrolls, and no key gets there: {box['box']}")
+                if not box["named"]:
+                    visit.note(f"scrolls, and has no name: {box['box']}")
+        visit.page.locator("button.primary-toggle").click()
+        visit.page.locator("#pst-primary-sidebar-modal").wait_for()
+        examine(visit, axe, {"rules": {"target-size": {"enabled": True}}}, WITHOUT_CODE)
+        assert visit.faults == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_focus_is_seen_wherever_it_is(website, browser, served, theme: str) -> None:
+    with Visit(browser, served, theme) as visit:
+        for name in ("index", "read/linear", "gallery/index"):
+            visit.open(name)
+            visit.page.keyboard.press("Tab")  # what is focused after a key shows it
+            for element in visit.page.evaluate(UNSEEN):
+                visit.note(f"the focus is not seen on {element}")
+        assert visit.faults == []
+
+
+def test_the_keyboard_gets_through_a_page_and_out_of_it(website, browser, served) -> None:
+    """Tab comes to the text first if one wants that, goes down the page, and is caught nowhere."""
+    with Visit(browser, served, "light") as visit:
+        visit.page.set_viewport_size({"width": 1280, "height": 900})
+        visit.open("read/linear")
+        page = visit.page
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent").strip() == "Skip to main content"
+        page.keyboard.press("Enter")
+        inside = "document.querySelector('.bd-article').contains(document.activeElement)"
+        place = "document.activeElement.getBoundingClientRect().top + scrollY"
+        places: list[float] = []
+        for _ in range(400):
+            page.keyboard.press("Tab")
+            if page.evaluate(inside):
+                places.append(page.evaluate(place))
+            elif places:
+                break
+        else:
+            pytest.fail(f"400 times Tab, and still at {page.evaluate('document.activeElement.outerHTML')}")
+        assert len(places) > 20
+        assert all(after > before - 300 for before, after in itertools.pairwise(places)), places
+        assert visit.faults == []
+
+
+# --- would these tests notice? ------------------------------------------------------------------------------
+
+PAGE = (
+    "<!doctype html><html lang=en data-theme=light><title>x</title><link rel=icon href='data:,'>"
+    "<body style='background: #fff'><main class=bd-article><h1>x</h1>{}</main>"
+)
+
+
+@pytest.mark.parametrize(
+    ("html", "fault"),
+    [
+        ("<img src='data:,'>", "image-alt"),
+        ("<p style='color: #aaa'>pale", "color-contrast"),
+        ("<a href='#x'></a>", "link-name"),
+        ("<div role=region aria-label=x>a</div><div role=region aria-label=x>b</div>", "landmark-unique"),
+        ("<button style='width: 9px; height: 9px'>a</button><button>b</button>", "target-size"),
+    ],
+)
+def test_a_fault_is_noticed(tmp_path, browser, axe, html: str, fault: str) -> None:
+    (tmp_path / "x.html").write_text(PAGE.format(html), encoding="utf-8")
+    with serving(tmp_path) as address, Visit(browser, address, "light") as visit:
+        visit.open("x")
+        examine(visit, axe, STRUCTURE, [])
+        examine(visit, axe, COLOUR, WITHOUT_CODE)
+        assert fault in "\n".join(visit.faults)
+
+
+def test_a_hidden_focus_a_nameless_box_and_a_jump_are_noticed(tmp_path, browser) -> None:
+    html = (
+        "<h3>y</h3><a href='#x' style='outline: none'>a</a>"
+        "<div style='overflow: auto; width: 100px'><p style='width: 200px'>wide</p></div>"
+    )
+    (tmp_path / "x.html").write_text(PAGE.format(html), encoding="utf-8")
+    with serving(tmp_path) as address, Visit(browser, address, "light") as visit:
+        visit.open("x")
+        assert visit.page.evaluate(HEADINGS) == [1, 3]
+        assert visit.page.evaluate(SCROLLED)[0] == {"box": "div.: wide", "reached": False, "named": False}
+        visit.page.keyboard.press("Tab")
+        assert len(visit.page.evaluate(UNSEEN)) == 1

@@ -1,0 +1,178 @@
+"""A guess: chosen, committed to, answered; by mouse, by keyboard, on paper, without JavaScript."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from visiting import Visit, serving
+
+import kinetoscope.book
+
+pytestmark = pytest.mark.browser
+
+STATIC = Path(kinetoscope.book.__file__).with_name("static")
+
+FOCUSED = "document.activeElement.textContent.trim().replace(/\\s+/g, ' ')"
+SHOWN = """element => element.checkVisibility({contentVisibilityAuto: true, opacityProperty: true})
+  && element.getBoundingClientRect().height > 10"""
+KEPT = "JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href])"
+
+
+def visible(locator) -> bool:
+    return locator.evaluate(SHOWN)
+
+
+def state(box) -> str | None:
+    return box.get_attribute("data-state")
+
+
+def texts(box) -> list[str]:
+    return [" ".join(text.split()) for text in box.locator(".ks-choice").all_inner_texts()]
+
+
+def test_the_keyboard_alone_chooses_commits_and_reads_on(website, browser, served) -> None:
+    with Visit(browser, served, "light") as visit:
+        visit.open("read/linear")
+        page, box = visit.page, visit.page.locator(".ks-guess").first
+        kept = page.evaluate(KEPT)
+        assert not visible(box.locator(".ks-evidence"))
+        box.locator("legend a").focus()
+
+        # Enter with nothing chosen asks for a choice, and says so.
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        assert page.evaluate(FOCUSED) == "That is my guess"
+        page.keyboard.press("Enter")
+        assert "Choose one first" in box.locator("[role=status]").inner_text()
+        assert page.evaluate("document.activeElement.type") == "radio"
+        assert state(box) == "asked"
+
+        page.keyboard.press("ArrowDown")  # from the first, which has the focus, to the second
+        assert box.locator("input").nth(1).is_checked()
+        assert box.locator("[role=status]").inner_text() == ""
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert state(box) == "wrong"
+        assert page.evaluate(FOCUSED).startswith("✗ Not this time: you guessed 2.")
+        assert visible(box.locator(".ks-evidence"))
+        assert "The recording says: 1" in box.locator(".ks-evidence").inner_text()
+        assert texts(box) == ["1 ✓ recorded", "2 ✗ your guess", "3"]
+        assert box.locator("input:enabled").count() == 0 and not box.locator(".ks-commit").is_visible()
+
+        # what follows the verdict is the next thing that Tab comes to
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.getBoundingClientRect().top") > 0
+        assert page.evaluate(KEPT) == kept
+        visit.open("read/linear")
+        assert state(box) == "asked" and box.locator("input:checked").count() == 0
+        assert visit.faults == []
+
+
+def test_a_mouse_chooses_rightly_and_another_only_looks(website, browser, served) -> None:
+    with Visit(browser, served, "light") as visit:
+        visit.open("read/linear")
+        first, second = (visit.page.locator(".ks-guess").nth(n) for n in (0, 1))
+        second.get_by_text("yes", exact=True).click()
+        second.get_by_role("button", name="That is my guess").click()
+        assert state(second) == "right" and state(first) == "asked"
+        assert second.locator(".ks-guess-verdict").inner_text() == "✓ Right. The recording agrees with you."
+        assert texts(second) == ["yes ✓ your guess", "no"]
+
+        first.get_by_text("Just show me").click()
+        visit.page.wait_for_function("document.querySelector('.ks-guess').dataset.state === 'shown'")
+        assert texts(first) == ["1 ✓ recorded", "2", "3"]
+        assert not first.locator(".ks-guess-verdict").is_visible()
+        first.get_by_text("The answer").click()
+        visit.page.wait_for_function("document.querySelector('.ks-guess').dataset.state === 'asked'")
+        assert texts(first) == ["1", "2", "3"] and first.locator("input:enabled").count() == 3
+        assert visit.faults == []
+
+
+def test_without_javascript_the_choices_can_be_made_and_the_answer_opens(website, browser, served) -> None:
+    with Visit(browser, served, "light", javascript=False) as visit:
+        visit.open("read/linear")
+        box = visit.page.locator(".ks-guess").first
+        assert box.get_by_role("button").count() == 0
+        box.locator("input").nth(2).check()
+        plain = box.locator("[data-right]").evaluate("label => getComputedStyle(label).boxShadow")
+        box.get_by_text("Just show me").click()
+        assert visible(box.locator(".ks-evidence"))
+        assert box.locator("[data-right]").evaluate("label => getComputedStyle(label).boxShadow") != plain
+        assert visit.faults == []
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_on_paper_the_answer_is_open(website, browser, served, javascript: bool) -> None:
+    with Visit(browser, served, "light", javascript=javascript) as visit:
+        visit.open("read/linear")
+        box = visit.page.locator(".ks-guess").first
+        visit.page.emulate_media(media="print")
+        if not javascript:
+            assert box.locator(".ks-evidence").evaluate(SHOWN)
+        else:
+            visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+            assert box.locator(".ks-answer").evaluate("details => details.open")
+            visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
+            assert not box.locator(".ks-answer").evaluate("details => details.open")
+        assert not box.locator("summary").is_visible()
+        assert visit.faults == []
+
+
+PAGE = """<!doctype html><html lang=en><meta charset=utf-8><title>x</title><link rel=icon href="data:,">
+<link rel=stylesheet href=kinetoscope.css>
+<div class=ks-guess><fieldset class=ks-choices><legend>How many?</legend>
+<label class=ks-choice><input type=radio name=x> <span>3</span></label>
+<label class=ks-choice><input type=radio name=x> <span>5</span></label></fieldset>
+<details class=ks-answer><summary>Just show me</summary><div class=ks-evidence>{}<p>Because.</p></div></details>
+</div><script src=guess.js></script>"""
+SAID = "<p class=ks-right>The recording says: <strong>{}</strong></p>"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected", "verdict", "choices"),
+    [
+        (SAID.format(5), "right", "✓ Right.", ["3", "5 ✓ your guess"]),
+        (SAID.format(3), "wrong", "✗ Not this time: you guessed 5.", ["3 ✓ recorded", "5 ✗ your guess"]),
+        (SAID.format(7), "other", "≠ None of the choices.", ["3", "5 ✗ your guess"]),
+        ("", "open", "You guessed 5. Compare it with the answer.", ["3", "5 your guess"]),
+        ("<p>Not measured here.</p>", "open", "You guessed 5.", ["3", "5 your guess"]),
+    ],
+)
+def test_each_way_to_end(
+    tmp_path, browser, said: str, expected: str, verdict: str, choices: list[str]
+) -> None:
+    (tmp_path / "x.html").write_text(PAGE.format(said), encoding="utf-8")
+    for name in ("guess.js", "kinetoscope.css"):
+        (tmp_path / name).write_bytes((STATIC / name).read_bytes())
+    with serving(tmp_path) as address, Visit(browser, address, "light") as visit:
+        visit.open("x")
+        box = visit.page.locator(".ks-guess")
+        box.locator("input").nth(1).focus()
+        visit.page.keyboard.press("Space")
+        visit.page.keyboard.press("Enter")
+        assert state(box) == expected
+        assert visit.page.evaluate(FOCUSED).startswith(verdict)
+        assert texts(box) == choices
+        assert visible(box.get_by_text("Because."))
+        assert visit.faults == []
+
+
+def test_another_recording_has_another_answer(tmp_path, browser) -> None:
+    """The switch between recordings hides the one line and shows the other."""
+    said = f"<div class=a>{SAID.format(5)}</div><div class=b hidden>{SAID.format(3)}</div>"
+    (tmp_path / "x.html").write_text(PAGE.format(said), encoding="utf-8")
+    for name in ("guess.js", "kinetoscope.css"):
+        (tmp_path / name).write_bytes((STATIC / name).read_bytes())
+    with serving(tmp_path) as address, Visit(browser, address, "light") as visit:
+        visit.open("x")
+        box = visit.page.locator(".ks-guess")
+        box.locator("input").nth(1).check()
+        box.get_by_role("button", name="That is my guess").click()
+        assert state(box) == "right"
+        visit.page.evaluate(
+            """for (const part of document.querySelectorAll('.a, .b')) part.hidden = !part.hidden;
+            document.dispatchEvent(new CustomEvent('kinetoscope:machine'))"""
+        )
+        assert state(box) == "wrong" and texts(box) == ["3 ✓ recorded", "5 ✗ your guess"]
+        assert visit.faults == []
