@@ -38,6 +38,8 @@ def build(columns: Columns) -> list[Event]:
         activity, call = events[at], events[columns.launch[at]]
         activity.launch = call
         call.activities.append(activity)
+    for at in columns.unfinished.nonzero()[0].tolist():
+        events[at].unfinished = True
     for at, op in columns.named_op.items():
         events[at].named_op = events[op]
     return events

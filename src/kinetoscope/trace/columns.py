@@ -75,6 +75,8 @@ class Columns:
     """(n) position of the innermost op it nests in, itself for an op, or NONE; NONE on the GPU"""
     launch: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     """(n) position of the call that started a GPU activity, or NONE"""
+    unfinished: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
+    """(n) whether it is a Python frame whose end was missed"""
     named_op: dict[int, int] = field(default_factory=dict)
     """position of the op that the External id names, where nesting gives none"""
 
@@ -93,11 +95,11 @@ class Columns:
 
     @property
     def self_dur(self) -> NDArray[np.int64]:
-        """(n) ns outside its children; never below 0"""
+        """(n) ns outside its children; never below 0, and 0 for what is ``unfinished``"""
         below = np.zeros(len(self), np.int64)
         inside = self.parent != NONE
         np.add.at(below, self.parent[inside], self.dur[inside])
-        own: NDArray[np.int64] = np.maximum(self.dur - below, 0)
+        own: NDArray[np.int64] = np.maximum(self.dur - below, 0) * ~self.unfinished
         return own
 
     def with_all_below(self, tops: NDArray[np.intp], also: int) -> NDArray[np.intp]:
@@ -147,6 +149,7 @@ def columns(raw: Sequence[Any], findings: Findings) -> Columns:
     kind = _kinds(events, names, name)
     lanes, lane, correlation = _lanes_and_ids(events, kind)
     found = Columns(names, lanes, name, kind, lane, start, dur, index, correlation, [e.args for e in events])
+    found.unfinished = np.zeros(len(found), bool)
     _mend_durations(found, findings)
     return found
 

@@ -90,6 +90,8 @@ class Event:
     """runtime call -> the GPU activities it started, in order of start"""
     named_op: Event | None = field(default=None, repr=False)
     """the op that the External id names, set only where nesting gives none"""
+    unfinished: bool = False
+    """whether it is a Python frame whose end the profiler missed: ``dur`` goes up to the next frame"""
 
     @property
     def end(self) -> int:
@@ -98,8 +100,8 @@ class Event:
 
     @property
     def self_dur(self) -> int:
-        """Ns in this event outside its children; never below 0"""
-        return max(0, self.dur - sum(child.dur for child in self.children))
+        """Ns in this event outside its children; never below 0, and 0 where its end is not known"""
+        return 0 if self.unfinished else max(0, self.dur - sum(child.dur for child in self.children))
 
     @property
     def op(self) -> Event | None:

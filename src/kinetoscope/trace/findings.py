@@ -67,6 +67,11 @@ CODES: dict[str, Code] = {
         Severity.ASSUMED,
         "An event lasts longer than a year, so it was never finished; it is read as lasting 0 ns.",
     ),
+    "unfinished": Code(
+        Severity.ASSUMED,
+        "The profiler missed the end of a call from Python into C: it is read as ending where the next frame "
+        "begins, and has no self time.",
+    ),
     "before-its-launch": Code(
         Severity.ASSUMED,
         "A GPU activity starts before the call that launched it: the clocks of CPU and GPU differ.",

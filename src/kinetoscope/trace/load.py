@@ -21,6 +21,7 @@ from kinetoscope.trace.link import link_launches, link_ops
 from kinetoscope.trace.nest import nest
 from kinetoscope.trace.parse import parse
 from kinetoscope.trace.steps import build_steps, find_steps
+from kinetoscope.trace.unfinished import cut_unfinished
 from kinetoscope.trace.unzip import MAX_BYTES
 
 __all__ = ["TraceError", "load", "load_whole", "loads"]
@@ -49,6 +50,7 @@ def loads(data: bytes, path: str, *, strict: bool = False, max_bytes: int = MAX_
     findings = Findings()
     document = parse(data, path, findings, max_bytes)
     found = document.columns
+    cut_unfinished(found, findings)
     nest(found, findings)
     link_launches(found, findings)
     link_ops(found)
