@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 
-from kinetoscope.draw import LayoutError, describe, headline, lay_out, short_name
+from kinetoscope.draw import LayoutError, headline, lay_out, short_name
+from kinetoscope.draw.describe import describe
 from kinetoscope.draw.names import matches
 from kinetoscope.draw.text import fit, text_width
 from kinetoscope.draw.window import typical_step

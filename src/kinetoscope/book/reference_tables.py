@@ -17,11 +17,11 @@ from sphinx.util.docutils import SphinxDirective
 
 from kinetoscope.book import config, messages, stage
 from kinetoscope.book.claims import SAID
-from kinetoscope.book.profiler_table import COLUMNS, VIEWS
 from kinetoscope.book.verdicts import Outcome, Verdict
 from kinetoscope.draw.changes import SAID as CALLED
 from kinetoscope.draw.changes import SIGNS
 from kinetoscope.draw.viewer import key_help
+from kinetoscope.draw.views import COLUMNS, VIEWS
 from kinetoscope.measure import printed
 from kinetoscope.measure.compare import TOLERANCE, Change
 from kinetoscope.measure.csvtable import SUFFIXES
