@@ -1,6 +1,7 @@
 """Kinetoscope: what a GPU did, from a trace of ``torch.profiler``; and a Sphinx extension for books about it.
 
-``kinetoscope.load(path)`` reads a trace; ``extensions = ["kinetoscope"]`` in a ``conf.py`` sets the extension up.
+``kinetoscope.load(path)`` reads a trace; ``extensions = ["kinetoscope"]`` in a ``conf.py`` sets up the
+extension.
 """
 
 from __future__ import annotations

@@ -88,9 +88,9 @@ def _listed(found: Count | Time) -> list[str]:
     names: dict[str, list[int]] = {}
     fit: dict[str, bool] = {}
     for event, fits in zip(found.events, _fits(found.events, found.pattern), strict=True):
-        calls = names.setdefault(event.name, [0, 0])
-        calls[0] += 1
-        calls[1] += event.dur
+        entry = names.setdefault(event.name, [0, 0])
+        entry[0] += 1
+        entry[1] += event.dur
         fit[event.name] = fits
     kinds = sorted({event.kind.value for event in found.events})
     about = f", of which {found.pattern!r} fits those marked with >" if found.pattern is not None else ""

@@ -1,16 +1,15 @@
-"""``kinetoscope.load``: a trace from a file, from bytes, or from a profiler that has just recorded."""
+"""``kinetoscope.load``: a trace from a file, from bytes, or from a profiler that has recorded."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 from kinetoscope.api.traces import Trace
-from kinetoscope.trace import TraceError
+from kinetoscope.trace import TraceError, loads
 from kinetoscope.trace import load as load_file
-from kinetoscope.trace import loads
 from kinetoscope.trace.unzip import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def load(source: Source, *, strict: bool = False, max_bytes: int = MAX_BYTES) ->
         return Trace.reading(load_file(source, strict=strict, max_bytes=max_bytes))
     if isinstance(source, bytes | bytearray | memoryview):
         return _loads(bytes(source), "(bytes)", strict, max_bytes)
-    if hasattr(source, "export_chrome_trace"):
+    if _is_profile(source):
         return _loads(_exported(source), "(profile)", strict, max_bytes)
     if hasattr(source, "read"):
         held = source.read()
@@ -69,6 +68,10 @@ def load(source: Source, *, strict: bool = False, max_bytes: int = MAX_BYTES) ->
     )
 
 
+def _is_profile(source: object) -> TypeGuard[Profile]:
+    return hasattr(source, "export_chrome_trace")
+
+
 def _loads(data: bytes, path: str, strict: bool, max_bytes: int) -> Trace:
     return Trace.reading(loads(data, path, strict=strict, max_bytes=max_bytes))
 
@@ -77,8 +80,8 @@ def _exported(profile: Profile) -> bytes:
     # torch.profiler.profile keeps the profiler that recorded here, autograd's is one itself.
     if getattr(profile, "profiler", profile) is None:
         raise TraceError(
-            "(profile): it has not recorded anything; run the code inside `with profile(...) as prof:` (with a "
-            "schedule: until a step is active), and load prof after the block."
+            "(profile): it has not recorded anything; run the code inside `with profile(...) as prof:` (with "
+            "a schedule: until a step is active), and load prof after the block."
         )
     with tempfile.TemporaryDirectory(prefix="kinetoscope-") as folder:
         path = Path(folder) / "trace.json"
@@ -98,4 +101,6 @@ def _reason(error: Exception, profile: Any) -> str:
     inner = getattr(profile, "profiler", profile)
     if getattr(inner, "kineto_results", True) is None:
         return "it is still recording; load it after the `with profile(...)` block has ended."
-    return f"torch could not export it ({error}); export it yourself with export_chrome_trace and load the file."
+    return (
+        f"torch could not export it ({error}); export it yourself with export_chrome_trace and load the file."
+    )

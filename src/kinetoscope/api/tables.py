@@ -36,7 +36,7 @@ class Table(list[AnyRow]):
             import pandas
         except ImportError as error:
             raise ImportError(
-                "to_pandas() needs pandas, which is not installed here: pip install pandas, or take to_dicts()"
+                "to_pandas() needs pandas, which is not here: `pip install pandas`, or take to_dicts()"
             ) from error
         return pandas.DataFrame(self.to_dicts(), columns=list(self._keys().values()))
 
@@ -55,4 +55,3 @@ def table_of(trace: Trace, by: str, step: int | None, sort: str | None, limit: i
     shown = choose_rows(trace, by, step=step, sort=sort, limit=limit)
     of = f", step {step}" if step is not None else ""
     return Table(shown, f"By {shown.view.noun}{of}")
-

@@ -41,10 +41,11 @@ class Trace(events.Trace):
         sort: str | None = None,
         limit: int | None = None,
     ) -> Table:
-        """What the time was spent on: a row for each ``op``, ``kernel``, ``copy``, ``call``, ``annotation``, ``step``.
+        """What the time was spent on: a row for each op, or whatever ``by`` names.
 
-        Sums are over the whole trace, or over ``ProfilerStep#step`` alone.  ``sort``: a column, the largest
-        first.  Raises ``ValueError``, which lists what there is, for a view, step or column that is not there.
+        That is ``op``, ``kernel``, ``copy``, ``call``, ``annotation``, ``step`` or ``waiting``.  Sums are
+        over the whole trace, or over ``ProfilerStep#step`` alone.  ``sort``: a column, the largest first.  Raises
+        ``ValueError``, which lists what there is, for a view, step or column that is not there.
 
         >>> import kinetoscope
         >>> trace = kinetoscope.load("docs/recordings/nvidia-h200/02_linear/linear_eager.json.gz")
@@ -65,7 +66,7 @@ class Trace(events.Trace):
         return summarise(self)
 
     def measure(self, expression: str) -> Value:
-        """The value of an expression, per step as in ``kinetoscope assert``: a number with its unit, a text, a truth.
+        """The value of an expression, as in ``kinetoscope assert``: a number with its unit, a text, a truth.
 
         Raises :class:`kinetoscope.measure.ExpressionError`, which says what to do, where it has none.
 
@@ -90,4 +91,3 @@ class Trace(events.Trace):
         from kinetoscope.draw.page import fragment
 
         return fragment(self)
-

@@ -32,10 +32,10 @@ COMMANDS = {
 EXIT_STATUSES = {
     0: "It was done. Of `assert` and `claims`: every condition holds.",
     1: "`assert`: a condition does not hold. `claims`: a claim fails.",
-    2: "It cannot be done: wrong arguments, a file that is not there or is no trace, a name or a step that the "
-    "trace does not have. One line on standard error says what to do.",
-    3: "With `--strict`: the trace has findings. `summary` prints all it has to say; any other command prints the "
-    "findings on standard error, a line each, and does nothing else.",
+    2: "It cannot be done: wrong arguments, a file that is not there or is no trace, a name or a step that "
+    "the trace does not have. One line on standard error says what to do.",
+    3: "With `--strict`: the trace has findings. `summary` prints all it has to say; any other command "
+    "prints the findings on standard error, a line each, and does nothing else.",
     70: "A fault of Kinetoscope's own. With `KINETOSCOPE_DEBUG=1` it says where.",
     130: "It was interrupted from the keyboard.",
 }

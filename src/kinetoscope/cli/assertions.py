@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "expressions",
         metavar="EXPRESSION",
         nargs="+",
-        help="a condition in quotes: 'count(kernels) == 5', '\"aten::copy_\" not in ops', 'busy(trace) > us(300)'",
+        help="a condition in quotes, such as 'count(kernels) == 5' or '\"aten::copy_\" not in ops'",
     )
 
 

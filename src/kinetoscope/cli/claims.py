@@ -51,4 +51,3 @@ def print_claims(site: Path) -> int:
     count = {kind: sum(item["kind"] == kind for item in items) for kind in ("claim", "reported")}
     say(f"{count['claim']} claims, {failed} of which fail; {count['reported']} reported sentences")
     return 1 if failed else 0
-

@@ -53,7 +53,7 @@ def say_json(value: Any) -> None:
 
 
 def say_csv(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Writes rows as CSV.  A text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    """Writes rows as CSV.  What a spreadsheet would take for a formula gets an apostrophe before it."""
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -87,7 +87,9 @@ def complain(error: Exception) -> int:
     if isinstance(error, ValueError) and type(error).__module__.startswith("kinetoscope."):
         note(message)
         return 2
-    note(f"a fault of its own ({type(error).__name__}: {message}); KINETOSCOPE_DEBUG=1 says where. Report it.")
+    note(
+        f"a fault of its own ({type(error).__name__}: {message}); KINETOSCOPE_DEBUG=1 says where. Report it."
+    )
     return 70
 
 

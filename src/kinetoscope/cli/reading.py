@@ -28,8 +28,8 @@ def add_trace(parser: argparse.ArgumentParser, name: str = "trace") -> None:
 def read_trace(options: argparse.Namespace, path: str, *, shows_findings: bool = False) -> Trace:
     """The trace at ``path``.  What was found in it goes to standard error, a line each.
 
-    Not so where the command ``shows_findings`` itself.  Raises :class:`~kinetoscope.trace.TraceError` for what
-    is no trace, :class:`Refusal` where there is no pipe, :class:`Strict` where findings are errors.
+    Not so where the command ``shows_findings`` itself.  Raises :class:`~kinetoscope.trace.TraceError` for
+    what is no trace, :class:`Refusal` where there is no pipe, :class:`Strict` where findings are errors.
     """
     with waiting(f"reading {path if path != '-' else PIPE}"):
         data = read_bytes(path)

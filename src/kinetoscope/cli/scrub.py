@@ -53,5 +53,6 @@ def run(options: argparse.Namespace) -> int:
             raise Strict
         content = packed if out.suffix == ".gz" else gzip.decompress(packed)
         write_whole(out, lambda beside: beside.write_bytes(content), force=options.force)
-    say(f"{out}: without host and user names, folders and what was around the events. Look at it before you share it.")
+    say(f"{out}: without host and user names, folders and what stood around the events.")
+    say("Names of ops and annotations are as you gave them: look at it before you share it.")
     return 0

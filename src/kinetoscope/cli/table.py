@@ -20,8 +20,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's own options."""
     add_trace(parser)
     parser.add_argument("--by", choices=VIEWS, default="op", help="what a row is (op if not given)")
-    parser.add_argument("--step", type=int, metavar="N", help="of ProfilerStep#N alone, in place of all steps")
-    parser.add_argument("--sort", metavar="COLUMN", help="the largest of this column first; name: from A to Z")
+    parser.add_argument(
+        "--step", type=int, metavar="N", help="of ProfilerStep#N alone, in place of all steps"
+    )
+    parser.add_argument(
+        "--sort", metavar="COLUMN", help="the largest of this column first; name: from A to Z"
+    )
     parser.add_argument("--limit", type=row_number, metavar="N", help="no more than N rows")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="every column, full names, times in ns")
@@ -93,4 +97,3 @@ def row_number(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is no number of rows; give 1 or more")
     return number
-

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--step",
         type=steps,
         metavar="N",
-        help="a step's number, several with commas, or all for the whole trace (one typical step if not given)",
+        help="a step's number, several with commas, or all for the whole trace (else a typical one)",
     )
     parser.add_argument("--zoom", metavar="PATTERN", help="the first op of this name, and what it launched")
     parser.add_argument(

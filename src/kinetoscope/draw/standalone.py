@@ -1,7 +1,7 @@
 """A timeline as an SVG file of its own: what the page's style sheet would say is in it, colours written out.
 
-Programs that know no CSS variables (Inkscape, librsvg, LaTeX's converters) show it as a browser does; a browser
-also follows the reader's dark theme, unless the picture was asked for dark.
+Programs that know no CSS variables (Inkscape, librsvg, LaTeX's converters) show it as a browser does; a
+browser also follows the reader's dark theme, unless the picture was asked for dark.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from kinetoscope.draw.palette import Theme
 
 _FIXED = """\
-.ks-svg{font-family:system-ui,"Segoe UI",Roboto,"Helvetica Neue",Arial,"DejaVu Sans",sans-serif;font-kerning:none}
+.ks-svg{font-family:system-ui,"Segoe UI",Roboto,"Helvetica Neue",Arial,"DejaVu Sans",sans-serif}
+.ks-svg{font-kerning:none}
 .ks-svg .ks-note,.ks-svg .ks-tick{text-anchor:middle}
 .ks-svg .ks-lane,.ks-svg .ks-beside{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}
 .ks-bar .ks-left,.ks-bar .ks-time{text-anchor:end}

@@ -138,9 +138,9 @@ class Shown:
 def choose_rows(
     trace: Trace, by: str, *, step: int | None = None, sort: str | None = None, limit: int | None = None
 ) -> Shown:
-    """The table of ``trace`` by ``by`` (a key of :data:`VIEWS`), sums over all steps unless ``step`` picks one.
+    """The table of ``trace`` by ``by`` (a key of :data:`VIEWS`), of the whole trace if ``step`` picks none.
 
-    ``sort`` is a column, the largest first (a name: A to Z).  Raises :class:`ViewError` for what is not there.
+    ``sort`` is a column, the largest first (a name: A to Z).  Raises :class:`ViewError` for what is missing.
     """
     view = VIEWS.get(by)
     if view is None:
@@ -148,7 +148,7 @@ def choose_rows(
     there = columns_of_view(view)
     if sort is not None and sort not in there:
         raise ViewError(f"no column {sort!r} in a table by {by}; there are: {', '.join(there)}")
-    rows = list(view.rows(trace, find_step(trace, step)))
+    rows: list[AnyRow] = list(view.rows(trace, find_step(trace, step)))
     if sort is not None:
         rows.sort(key=lambda row: sort_key(row, sort), reverse=sort != "name")
     kept = rows if limit is None else rows[:limit]

@@ -101,13 +101,15 @@ def _named(selection: Selection, source: str) -> Selection:
 
 
 def listing(selection: Selection, most: int) -> list[str]:
-    """The names in a selection with how often and how long, a line each, after a line that says what it is."""
+    """The names in a selection with how often and how long, a line each, after one that says what it is."""
     steps = len(selection.groups)
     over = f" over {steps} steps" if steps > 1 else ""
     events = selection.events
     if not events:
         whole = selection.whole
-        near = f"; {whole} has: {', '.join(whole.names[:8])}" if whole is not selection and whole.events else ""
+        near = (
+            f"; {whole} has: {', '.join(whole.names[:8])}" if whole is not selection and whole.events else ""
+        )
         return [f"{selection}: none were there{over}{near}"]
     counts: dict[str, list[int]] = {}
     for event in events:

@@ -36,8 +36,8 @@ _LINE_BREAK = re.compile(r"\s*\n\s*")
 def evaluate(expression: str, names: Mapping[str, Any]) -> Value:
     """The value of ``expression``, in which ``names`` stand for traces, tables and the like.
 
-    A name may stand for a :class:`Trace`, a :class:`Table`, a method that may be called, or an object whose class has an attribute
-    ``VOCABULARY_ATTRS: frozenset[str]`` (the attributes that may be read: text, numbers, true or false).
+    A name may stand for a :class:`Trace`, a :class:`Table`, a method that may be called, or an object whose
+    class has an attribute ``VOCABULARY_ATTRS: frozenset[str]`` (the attributes that may be read: text, numbers, true or false).
     Returns a :class:`Quantity`, a bool, a text, or a tuple of these.  Raises :class:`ExpressionError`
     (one sentence: what is wrong, what to do) for all that has no value.
     """
@@ -187,6 +187,7 @@ class _Evaluator:
         if isinstance(node.func, ast.Name):
             entry = FUNCTIONS.get(node.func.id)
             own = self._names.get(node.func.id)
+            function: Callable[..., Any]
             if inspect.ismethod(own):
                 function, signature = own, f"{node.func.id}(…)"
             elif entry is None or entry.function is None:

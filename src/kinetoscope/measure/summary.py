@@ -26,7 +26,7 @@ class Summary:
     kernel_sum_ns: int
     """their durations added up: two that run at a time count twice"""
     gpu_busy_ns: int
-    """time in which at least one GPU activity ran: the union of kernels and copies, on all devices together"""
+    """time in which at least one GPU activity ran: the union of kernels and copies, on all devices"""
     gpu_span_ns: int
     """from the begin of the first GPU activity to the end of the last"""
     linked: int

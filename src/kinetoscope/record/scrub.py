@@ -139,8 +139,8 @@ def scrub_trace(
     """The trace ``data`` (JSON, gzipped or not) scrubbed, as deterministic gzip.
 
     Number text is carried over digit by digit: a clock in epoch microseconds with three decimals does not
-    fit a float.  What was repaired goes to ``findings``; ``max_bytes`` is what ``data`` may unpack to.  Raises
-    :class:`kinetoscope.trace.TraceError`, naming ``path``, where the data is no trace.
+    fit a float.  What was repaired goes to ``findings``; ``max_bytes`` is what ``data`` may unpack to.
+    Raises :class:`kinetoscope.trace.TraceError`, naming ``path``, where the data is no trace.
     """
     findings = Findings() if findings is None else findings
     document = decode_json(read_text(data, path, findings, max_bytes), path, findings)
