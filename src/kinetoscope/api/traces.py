@@ -44,15 +44,16 @@ class Trace(events.Trace):
         """What the time was spent on: a row for each op, or whatever ``by`` names.
 
         That is ``op``, ``kernel``, ``copy``, ``call``, ``annotation``, ``step`` or ``waiting``.  Sums are
-        over the whole trace, or over ``ProfilerStep#step`` alone.  ``sort``: a column, the largest first.  Raises
-        ``ValueError``, which lists what there is, for a view, step or column that is not there.
+        over the whole trace, or over ``ProfilerStep#step`` alone.  ``sort``: a column, the largest first.
+
+        Raises ``ValueError``, which lists what there is, for a view, step or column that is not there.
 
         >>> import kinetoscope
         >>> trace = kinetoscope.load("docs/recordings/nvidia-h200/02_linear/linear_eager.json.gz")
         >>> for row in trace.table("op", sort="name")[:3]:
         ...     print(row.name, row.calls)
         aten::addmm 3
-        aten::as_strided 6
+        aten::as_strided 3
         aten::linear 3
         """
         from kinetoscope.api.tables import table_of

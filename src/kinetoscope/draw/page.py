@@ -93,7 +93,7 @@ def page_html(trace: Trace, *, name: str, steps: Steps = None, version: str = ""
             f'<section id="by-{by}">\n<h2>{escape(HEADINGS[by])}</h2>\n{html}</section>'
             for by, html in tables
         ),
-        f"<footer><p>Kinetoscope {escape(version)}. This page holds the trace and loads nothing.</p></footer>",
+        f"<footer><p>Kinetoscope {escape(version)}. It holds the trace and loads nothing.</p></footer>",
     ]
     return "\n".join(
         [

@@ -37,7 +37,8 @@ def evaluate(expression: str, names: Mapping[str, Any]) -> Value:
     """The value of ``expression``, in which ``names`` stand for traces, tables and the like.
 
     A name may stand for a :class:`Trace`, a :class:`Table`, a method that may be called, or an object whose
-    class has an attribute ``VOCABULARY_ATTRS: frozenset[str]`` (the attributes that may be read: text, numbers, true or false).
+    class has an attribute ``VOCABULARY_ATTRS: frozenset[str]`` (the attributes that may be read: text,
+    numbers, true or false).
     Returns a :class:`Quantity`, a bool, a text, or a tuple of these.  Raises :class:`ExpressionError`
     (one sentence: what is wrong, what to do) for all that has no value.
     """
@@ -186,9 +187,9 @@ class _Evaluator:
     def _call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Name):
             entry = FUNCTIONS.get(node.func.id)
-            own = self._names.get(node.func.id)
             function: Callable[..., Any]
-            if inspect.ismethod(own):
+            own = None if entry is not None else self._own_function(node.func.id)
+            if own is not None:
                 function, signature = own, f"{node.func.id}(…)"
             elif entry is None or entry.function is None:
                 raise ExpressionError(
@@ -213,6 +214,14 @@ class _Evaluator:
         except TypeError as error:
             raise ExpressionError(f"write {signature}: {error}.") from error
         return function(*arguments, **keywords)
+
+    def _own_function(self, name: str) -> Callable[..., Any] | None:
+        """The method that a name of this evaluation stands for."""
+        try:
+            found = self._names[name]
+        except (KeyError, ExpressionError):
+            return None
+        return found if inspect.ismethod(found) else None
 
     def _unary(self, node: ast.UnaryOp) -> Any:
         value = self._value(node.operand)
