@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _text(trace: Trace, found: Summary) -> str:
     from kinetoscope.measure import printed
-    from kinetoscope.measure.summary import kind_counts
+    from kinetoscope.measure.summary import busy_by_device, kind_counts
 
     kinds = ", ".join(f"{number} {kind.value}" for kind, number in kind_counts(trace).items())
     steps = ", ".join(str(step.number) for step in trace.steps_at[:12])
@@ -56,8 +56,15 @@ def _text(trace: Trace, found: Summary) -> str:
         ("kernel sum", f"{printed(found.kernel_sum_ns, 'ns')}, durations added up"),
         ("GPU busy", f"{busy}; kernels and copies, what overlaps counted once"),
         ("GPU span", f"{printed(found.gpu_span_ns, 'ns')}, from the first to the last of them"),
-        ("launches", f"in the file of {found.linked} kernels and copies, not in it of {found.unlinked}"),
+        ("linked", f"{found.linked} of {found.linked + found.unlinked} kernels and copies have their launch in the file"),
     ]
+    by_device = busy_by_device(trace)
+    if len(by_device) > 1:
+        at = next(place for place, (name, _) in enumerate(lines) if name == "GPU span")
+        lines[at:at] = [
+            (f"  device {device}", f"{printed(time, 'ns')}{'' if process == device else f', process {process}'}")
+            for (process, device), time in by_device.items()
+        ]
     size = max(len(name) for name, _ in lines)
     text = [f"{name.ljust(size)}  {' '.join(value.split())}" for name, value in lines]
     text.append("")

@@ -70,3 +70,18 @@ def kind_counts(trace: Trace) -> dict[Kind, int]:
     columns = columns_of(trace)
     counts = np.bincount(columns.kind, minlength=len(CODE)).tolist()
     return {kind: counts[code] for kind, code in CODE.items() if counts[code]}
+
+
+def busy_by_device(trace: Trace) -> dict[tuple[int | str, int | None], int]:
+    """Ns in which at least one GPU activity ran, by process and number of each device, in their order.
+
+    Ranks whose traces were merged into one file may each call their GPU number 0.
+    """
+    columns = columns_of(trace)
+    gpu = np.flatnonzero(columns.on_gpu)
+    places = [(lane.pid, lane.device) for lane in columns.lanes]
+    found = {}
+    for place in sorted({places[lane] for lane in np.unique(columns.lane[gpu]).tolist()}, key=repr):
+        lanes = [number for number, other in enumerate(places) if other == place]
+        found[place] = Union.of(columns, gpu[np.isin(columns.lane[gpu], lanes)]).covered()
+    return found
