@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import sys
 import unicodedata
 from typing import TYPE_CHECKING, Any
@@ -49,6 +47,8 @@ def note(text: str) -> None:
 
 def say_json(value: Any) -> None:
     """Writes a value as JSON; whatever is not ASCII as an escape, so that a terminal sees none of it."""
+    import json
+
     print(json.dumps(value, indent=1))
 
 
@@ -70,7 +70,11 @@ def _cell(value: object) -> object:
 
 def width() -> int | None:
     """Characters to a line of the terminal; None where standard output is none, and nothing is cut."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    if not sys.stdout.isatty():
+        return None
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def complain(error: Exception) -> int:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         op_table,
         step_table,
     )
-    from kinetoscope.measure.torch_table import TorchRow, torch_table
+    from kinetoscope.measure.torch_table import TorchRow
     from kinetoscope.measure.vocabulary import VOCABULARY, Entry
 
 # A command that reads one trace and prints four lines should not pay for what it does not use.
@@ -52,7 +52,6 @@ _HOMES = {
     "show": "expressions",
     "step_summaries": "regime",
     "step_table": "tables",
-    "torch_table": "torch_table",
     "whole_summary": "regime",
 }
 
@@ -82,7 +81,6 @@ __all__ = [
     "span",
     "step_summaries",
     "step_table",
-    "torch_table",
     "whole_summary",
 ]
 

@@ -50,7 +50,7 @@ def summarise(trace: Trace) -> Summary:
     gpu = np.flatnonzero(columns.on_gpu)
     kernels = columns.where(Kind.KERNEL)
     unlinked = int((columns.launch[gpu] == NONE).sum())
-    lanes = [columns.lanes[number] for number in np.unique(columns.lane[gpu]).tolist()]
+    lanes = [columns.lanes[number] for number in set(columns.lane[gpu].tolist())]
     return Summary(
         events=len(columns),
         kernels=len(kernels),
@@ -81,7 +81,7 @@ def busy_by_device(trace: Trace) -> dict[tuple[int | str, int | None], int]:
     gpu = np.flatnonzero(columns.on_gpu)
     places = [(lane.pid, lane.device) for lane in columns.lanes]
     found = {}
-    for place in sorted({places[lane] for lane in np.unique(columns.lane[gpu]).tolist()}, key=repr):
+    for place in sorted({places[lane] for lane in set(columns.lane[gpu].tolist())}, key=repr):
         lanes = [number for number, other in enumerate(places) if other == place]
         found[place] = Union.of(columns, gpu[np.isin(columns.lane[gpu], lanes)]).covered()
     return found

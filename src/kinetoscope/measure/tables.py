@@ -125,7 +125,7 @@ def step_table(trace: Trace) -> list[StepRow]:
                 busy=working,
                 idle=end - start - all_gpu.covered(start, end),
                 kernels=int((columns.kind[step.gpu] == CODE[Kind.KERNEL]).sum()),
-                launches=len(np.unique(launches[launches != NONE])),
+                launches=len(set(launches[launches != NONE].tolist())),
                 share=working / (end - start) if end > start else 0.0,
                 events=EventsAt(trace, np.array([step.event, *step.gpu.tolist()])),
             )

@@ -105,7 +105,7 @@ def _note(columns: Columns, gpu: NDArray[np.intp], findings: Findings) -> None:
     launch, start = columns.launch[gpu], columns.start[gpu]
     early = (launch != NONE) & (start < columns.start[launch])
     overlapping = np.zeros(len(gpu), bool)
-    for lane in np.unique(columns.lane[gpu]):
+    for lane in sorted(set(columns.lane[gpu].tolist())):
         there = np.flatnonzero(columns.lane[gpu] == lane)
         ends = np.maximum.accumulate(columns.end[gpu[there]])
         overlapping[there[1:]] = start[there[1:]] < ends[:-1]

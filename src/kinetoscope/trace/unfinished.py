@@ -26,7 +26,7 @@ def cut_unfinished(columns: Columns, findings: Findings) -> None:
     Only frames that all end at one moment, the last of their thread, are looked at.
     """
     frames = columns.where(Kind.PYTHON)
-    for lane in np.unique(columns.lane[frames]).tolist():
+    for lane in sorted(set(columns.lane[frames].tolist())):
         thread = frames[columns.lane[frames] == lane]
         ends = columns.end[thread]
         _cut(columns, thread[ends == ends.max()])
