@@ -62,12 +62,14 @@ def test_whatever_one_has(trace: kinetoscope.Trace) -> None:
 
 def test_strict_and_limits_reach_every_source() -> None:
     cut = (SMALL / "06_truncated.json").read_bytes()
-    for source in (SMALL / "06_truncated.json", cut, io.BytesIO(cut)):
-        assert [finding.code for finding in kinetoscope.load(source).findings] == ["cut"]
+    sample = SAMPLE.read_bytes()
+    for source in (lambda: SMALL / "06_truncated.json", lambda: cut, lambda: io.BytesIO(cut)):
+        assert [finding.code for finding in kinetoscope.load(source()).findings] == ["cut"]
         with pytest.raises(kinetoscope.TraceError, match="The file is cut off"):
-            kinetoscope.load(source, strict=True)
+            kinetoscope.load(source(), strict=True)
+    for large in (SAMPLE, sample, io.BytesIO(sample)):
         with pytest.raises(kinetoscope.TraceError, match="raise the limit"):
-            kinetoscope.load(SAMPLE.read_bytes(), max_bytes=1000)
+            kinetoscope.load(large, max_bytes=1000)
 
 
 @pytest.mark.parametrize("source", [None, 3, ["a"], {"traceEvents": []}])
@@ -101,7 +103,10 @@ def test_rows_are_plain(trace: kinetoscope.Trace) -> None:
     assert isinstance(table, list)
     assert sum(row.device for row in table) == 693_179
     assert trace.table("kernel", step=3)[0].calls == 2
-    assert [row.name for row in trace.table("op", sort="name", limit=2)] == ["aten::_unsafe_view", "aten::as_strided"]
+    assert [row.name for row in trace.table("op", sort="name", limit=2)] == [
+        "aten::_unsafe_view",
+        "aten::as_strided",
+    ]
     dicts = table.to_dicts()
     assert list(dicts[0])[:2] == ["name", "calls"] and "device_ns" in dicts[0] and "events" not in dicts[0]
     assert str(table).splitlines()[0].split()[:2] == ["name", "launched"]
@@ -109,7 +114,8 @@ def test_rows_are_plain(trace: kinetoscope.Trace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"), [({"by": "colour"}, "there are: op, kernel"), ({"step": 9}, "2, 3, 4"), ({"sort": "x"}, "calls")]
+    ("asked", "says"),
+    [({"by": "colour"}, "there are: op, kernel"), ({"step": 9}, "2, 3, 4"), ({"sort": "x"}, "calls")],
 )
 def test_a_table_that_is_not_there(trace: kinetoscope.Trace, asked: dict[str, object], says: str) -> None:
     with pytest.raises(ValueError, match=says):
@@ -167,13 +173,16 @@ def test_counts_are_integers(trace: kinetoscope.Trace) -> None:
     assert kinetoscope.count(trace.kernels, "nvjet*") == 9
     assert kinetoscope.count(trace.kernels, "nvjet") == 0
     assert kinetoscope.time(trace.kernels) == 693_179
-    assert kinetoscope.time(trace.kernels, "*gelu*") < kinetoscope.time(trace.kernels, "*Gelu*") == 93_309
+    assert kinetoscope.time(trace.kernels, "*gelu*") < kinetoscope.time(trace.kernels, "*Gelu*") == 93_279
 
 
 def test_a_failure_lists_what_was_there(trace: kinetoscope.Trace) -> None:
     lines = explain(kinetoscope.count(trace.kernels, "nvjet*"), 4, "==")
     assert lines is not None
-    assert lines[:2] == ["9 == 4", "15 events were there (kernel), of which 'nvjet*' fits those marked with >:"]
+    assert lines[:2] == [
+        "9 == 4",
+        "15 events were there (kernel), of which 'nvjet*' fits those marked with >:",
+    ]
     assert lines[2].split() == [">", "6×", "335", "µs", "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT"]
     assert lines[3].split()[0] == "3×" and "void at::native::vectorized" in lines[3]
     assert explain(4, kinetoscope.time(trace.kernels), ">")[0] == "4 > 693179 ns (693 µs)"  # type: ignore[index]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -50,14 +51,19 @@ def test_every_row_is_that_of_key_averages(torch: Any) -> None:
 def test_the_table_by_op_agrees_too(torch: Any) -> None:
     prof = profiled(torch)
     theirs = {row.key: row.count for row in prof.key_averages()}
-    ours = {row.name: row.calls for row in kinetoscope.load(prof).table("op")}
+    trace = kinetoscope.load(prof)
+    ours = {row.name: row.calls for row in trace.table("op")}
+    # torch takes the call of an op by itself for one; the table counts what is in the trace
+    inner = [op for op in trace.ops if op.parent and op.parent.name == op.name]
+    assert {op.name for op in inner} <= {"aten::sum"}
+    ours["aten::sum"] -= len(inner)
     assert {name: theirs[name] for name in ours} == ours
 
 
 def test_a_profile_can_be_loaded_once(torch: Any) -> None:
     prof = profiled(torch)
     assert kinetoscope.load(prof).path == "(profile)"
-    with pytest.raises(kinetoscope.TraceError, match="torch exports a profile once.*export_chrome_trace"):
+    with pytest.raises(kinetoscope.TraceError, match=r"torch exports a profile once.*export_chrome_trace"):
         kinetoscope.load(prof)
 
 
@@ -66,8 +72,9 @@ def test_a_profile_that_has_nothing_yet(torch: Any) -> None:
 
     with pytest.raises(kinetoscope.TraceError, match="has not recorded anything"):
         kinetoscope.load(profile(activities=[ProfilerActivity.CPU]))
-    with profile(activities=[ProfilerActivity.CPU]) as prof, pytest.raises(
-        kinetoscope.TraceError, match="still recording"
+    with (
+        profile(activities=[ProfilerActivity.CPU]) as prof,
+        pytest.raises(kinetoscope.TraceError, match="still recording"),
     ):
         kinetoscope.load(prof)
 
@@ -130,18 +137,20 @@ def test_a_failing_test_shows_what_ran(torch: Any, pytester: pytest.Pytester) ->
     done.assert_outcomes(passed=1, failed=3)
     done.stdout.fnmatch_lines(
         [
-            "E       AssertionError: assert 2 == 1",
+            "E       *assert 2 == 1",
             "E         * events were there (op), of which 'aten::add' fits those marked with >:",
             "E         >    2×  * aten::add",
             "E              1×  * aten::relu",
-            "E       AssertionError: assert * ns (*) > 1000000000000",
+            "E       *assert * ns (*) > 1000000000000",
             "E         * events were there (op):",
             "E       assert 1 == 2",
         ]
     )
 
 
-def test_the_fixture_is_listed_and_costs_nothing_unused(pytester: pytest.Pytester) -> None:
+def test_the_fixture_is_listed_and_costs_nothing_unused(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytester.makepyfile(
         """
         import sys
@@ -152,6 +161,7 @@ def test_the_fixture_is_listed_and_costs_nothing_unused(pytester: pytest.Pyteste
             assert heavy & set(sys.modules) == set()
         """
     )
+    monkeypatch.setenv("PYTHONPATH", str(SRC), prepend=os.pathsep)
     done = pytester.runpytest_subprocess(*options(), "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
     done.assert_outcomes(passed=1)
     shown = pytester.runpytest_subprocess(*options(), "--fixtures")

@@ -64,7 +64,12 @@ def test_gpus_of_merged_ranks_are_told_apart(run: Run, small: Find) -> None:
 
 
 def test_nothing_around_the_events_is_shown(run: Run, small: Find, tmp_path: Path) -> None:
-    for command in (["summary"], ["summary", "--json"], ["table"], ["show", "--no-open", "-o", tmp_path / "p.html"]):
+    for command in (
+        ["summary"],
+        ["summary", "--json"],
+        ["table"],
+        ["show", "--no-open", "-o", tmp_path / "p.html"],
+    ):
         done = run(*command, small("36"))
         assert done.status == 0
         for secret in ("not-a-real-token", "build-box-7", "someone"):
@@ -137,7 +142,10 @@ def test_what_is_not_there_is_said_in_one_line(run: Run, sample: Find, options: 
 
 
 def test_a_table_of_nothing_says_what_there_is(run: Run, small: Find) -> None:
-    assert "the trace has no events of this kind, but op, call" in run("table", small("34"), "--by", "kernel").out
+    assert (
+        "the trace has no events of this kind, but op, call"
+        in run("table", small("34"), "--by", "kernel").out
+    )
 
 
 # --- timeline -----------------------------------------------------------------------------------------------
@@ -201,7 +209,12 @@ def test_compare(run: Run, sample: Find) -> None:
     assert "a step each: 2 gone, 1 new, 3 kept" in done.out
     rows = json.loads(run("compare", *both, "--json").out)["rows"]
     fused = next(row for row in rows if row["name"].startswith("triton_"))
-    assert (fused["change"], fused["calls_before"], fused["calls_after"], fused["before_ns"]) == ("new", 0, 1, 0)
+    assert (fused["change"], fused["calls_before"], fused["calls_after"], fused["before_ns"]) == (
+        "new",
+        0,
+        1,
+        0,
+    )
     ops = list(csv.DictReader(io.StringIO(run("compare", *both, "--by", "op", "--csv").out)))
     assert {row["kind"] for row in ops} == {"op"}
 
@@ -276,7 +289,7 @@ def test_scrub_takes_out_what_the_dropped_part_names_and_what_it_is_told(run: Ru
     assert "place.py" in text
 
 
-# --- what holds of all ---------------------------------------------------------------------------------------
+# --- what holds of all --------------------------------------------------------------------------------------
 
 
 def test_nothing_is_overwritten_unasked(run: Run, sample: Find, small: Find, tmp_path: Path) -> None:
@@ -319,7 +332,12 @@ def test_no_half_file_is_left_where_writing_fails(
 
 def test_strict_does_nothing_else(run: Run, small: Find, tmp_path: Path) -> None:
     out = tmp_path / "x.svg"
-    for command in (["table"], ["assert", small("25"), "1 < 2"], ["timeline", "-o", out], ["compare", small("25")]):
+    for command in (
+        ["table"],
+        ["assert", small("25"), "1 < 2"],
+        ["timeline", "-o", out],
+        ["compare", small("25")],
+    ):
         trace = [] if command[0] == "assert" else [small("25")]
         done = run("--strict", *command, *trace)
         assert (done.status, done.out) == (3, "")
@@ -345,7 +363,9 @@ def test_findings_are_told_by_every_command(run: Run, small: Find, tmp_path: Pat
         assert said in shown.out and shown.err == ""
 
 
-NASTY = "\x1b[31mred\x1b]0;title\x07 \u202eback\u2066 \x9b2J <script>alert(1)</script> =1+1|`a` \u200b\r\n end"
+NASTY = (
+    "\x1b[31mred\x1b]0;title\x07 \u202eback\u2066 \x9b2J <script>alert(1)</script> =1+1|`a` \u200b\r\n end"
+)
 
 
 def test_no_control_character_reaches_a_terminal(run: Run, tmp_path: Path) -> None:
@@ -368,7 +388,9 @@ def test_no_control_character_reaches_a_terminal(run: Run, tmp_path: Path) -> No
     for command in commands:
         done = run(*command)
         for text in (done.out, done.err):
-            assert re.findall("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f]", text) == []
+            assert (
+                re.findall("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f]", text) == []
+            )
     cells = [cell for row in csv.reader(io.StringIO(run("table", path, "--csv").out)) for cell in row]
     assert not any(cell.startswith(("=", "+", "@")) for cell in cells)
 
@@ -409,7 +431,9 @@ def test_a_reader_that_leaves_is_no_fault(sample: Find) -> None:
     assert done.stderr == "0\n"
 
 
-def test_an_encoding_without_a_micro_sign(process: Process, sample: Find, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encoding_without_a_micro_sign(
+    process: Process, sample: Find, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     done = process("summary", sample("geglu_eager"))
     assert done.returncode == 0

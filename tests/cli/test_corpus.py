@@ -109,7 +109,9 @@ REAL_VALUES: dict[str, tuple[int, ...]] = {
 REAL_FINDINGS = {"10": {"no-gpu-events": 77}, "13": {"overlapping-stream": 74}}
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason=f"the corpus of real traces is not beside the checkout ({REAL})")
+@pytest.mark.skipif(
+    not REAL.is_dir(), reason=f"the corpus of real traces is not beside the checkout ({REAL})"
+)
 @pytest.mark.parametrize("name", REAL_VALUES)
 def test_real_traces(run: Run, name: str) -> None:
     done = run("summary", "--json", REAL / f"{name}.json.gz")

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 Find = Callable[[str], Path]
 
-NASTY = "</script><script>alert(1)</script><!-- \"'> <img src=x onerror=alert(1)> {{7*7}} \x1b[31m \u2028 &amp;"
+NASTY = (
+    "</script><script>alert(1)</script><!-- \"'> <img src=x onerror=alert(1)> {{7*7}} \x1b[31m \u2028 &amp;"
+)
 
 
 class Elements(HTMLParser):
@@ -65,13 +67,17 @@ def test_only_what_was_put_into_the_page_may_run(sample: Find) -> None:
     assert allowed["script-src"] == run["script"]
     assert allowed["style-src"] == run["style"]
     assert len(run["script"]) == len(run["style"]) == 1
-    first = [tag for tag, attributes in found.tags if tag in ("script", "style") or "http-equiv" in attributes]
+    first = [
+        tag for tag, attributes in found.tags if tag in ("script", "style") or "http-equiv" in attributes
+    ]
     assert first[0] == "meta"
 
 
 def test_it_loads_nothing_and_has_no_handlers(sample: Find) -> None:
     for tag, attributes in page(sample("geglu_eager")).tags:
-        assert not any(name.startswith("on") or name in ("src", "srcset", "style") for name in attributes), tag
+        assert not any(name.startswith("on") or name in ("src", "srcset", "style") for name in attributes), (
+            tag
+        )
         assert attributes.get("href", "#").startswith("#")
     assert not re.search(r"url\(|@import", page_html(load(sample("geglu_eager")), name="x"))
 
@@ -95,7 +101,7 @@ def test_names_are_text_wherever_they_stand() -> None:
         {"ph": "X", "cat": "cpu_op", "name": NASTY, "pid": 1, "tid": NASTY, "ts": 1, "dur": 9},
         {"ph": "X", "cat": "kernel", "name": NASTY, "pid": 0, "tid": 7, "ts": 3, "dur": 2,
          "args": {"stream": 7, "device": 0, "grid": [NASTY]}},
-        {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#1 {NASTY}", "pid": 1, "tid": 2, "ts": 0, "dur": -5},
+        {"ph": "X", "cat": "user_annotation", "name": NASTY, "pid": 1, "tid": 2, "ts": 0, "dur": -5},
     ]  # fmt: skip
     document = {"deviceProperties": [{"id": 0, "name": NASTY}], "traceEvents": events}
     text = page_html(loads(json.dumps(document).encode(), NASTY), name=NASTY)

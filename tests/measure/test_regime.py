@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 
-from kinetoscope.book.profiler_table import COLUMNS, VIEWS
 from kinetoscope.draw import cell_texts
+from kinetoscope.draw.views import COLUMNS, VIEWS
 from kinetoscope.measure import ExpressionError, Quantity, evaluate, step_summaries, whole_summary
 from kinetoscope.measure.queues import Queues, launched_at
 from kinetoscope.measure.regime import regime, typical

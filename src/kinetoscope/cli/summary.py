@@ -56,13 +56,19 @@ def _text(trace: Trace, found: Summary) -> str:
         ("kernel sum", f"{printed(found.kernel_sum_ns, 'ns')}, durations added up"),
         ("GPU busy", f"{busy}; kernels and copies, what overlaps counted once"),
         ("GPU span", f"{printed(found.gpu_span_ns, 'ns')}, from the first to the last of them"),
-        ("linked", f"{found.linked} of {found.linked + found.unlinked} kernels and copies have their launch in the file"),
+        (
+            "linked",
+            f"{found.linked} of {found.linked + found.unlinked} kernels and copies to a launch in the file",
+        ),
     ]
     by_device = busy_by_device(trace)
     if len(by_device) > 1:
         at = next(place for place, (name, _) in enumerate(lines) if name == "GPU span")
         lines[at:at] = [
-            (f"  device {device}", f"{printed(time, 'ns')}{'' if process == device else f', process {process}'}")
+            (
+                f"  device {device}",
+                f"{printed(time, 'ns')}{'' if process == device else f', process {process}'}",
+            )
             for (process, device), time in by_device.items()
         ]
     size = max(len(name) for name, _ in lines)
