@@ -79,8 +79,8 @@ def test_what_cannot_be_loaded(source: object) -> None:
 
 
 def test_a_missing_name_of_the_package() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'laod'"):
-        _ = kinetoscope.laod
+    with pytest.raises(AttributeError, match="no attribute 'no_such'"):
+        _ = kinetoscope.no_such
     assert all(getattr(kinetoscope, name) for name in kinetoscope.__all__)
 
 

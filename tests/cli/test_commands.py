@@ -468,6 +468,6 @@ def test_every_command_tells_its_options(run: Run) -> None:
     for command in COMMANDS:
         done = run(command, "--help")
         assert done.status == 0 and "--help" in done.out
-    unknown = run("shwo")
+    unknown = run("slow")
     assert unknown.status == 2 and unknown.err.count("\n") == 1
     assert set(EXIT_STATUSES) == {0, 1, 2, 3, 70, 130}
