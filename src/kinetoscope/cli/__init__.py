@@ -48,6 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status, one of :data:`EXIT_STATUSES`."""
     given = sys.argv[1:] if argv is None else list(argv)
     prepare_streams()
+    if "numpy" not in sys.modules:
+        # No matrix is multiplied here, and starting a thread for every core takes longer than most commands.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         options = _parser(given).parse_args(given)
         status: int = import_module(_module(options.command)).run(options)
