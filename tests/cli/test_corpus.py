@@ -79,6 +79,30 @@ def test_every_small_input_is_tried(small: Callable[[str], Path]) -> None:
     assert there == set(SMALL) | {"07", "23"}
 
 
+# number, view, row, and what it must say
+ROWS = [
+    ("12", "kernel", 0, {"launched_by": ["aten::addmm"], "device_ns": 20_000}),
+    ("14", "kernel", 0, {"calls": 1}),
+    ("19", "annotation", "ProfilerStep*", {"self_cpu_ns": 80_000}),
+    ("20", "kernel", 0, {"device_ns": 20_000}),
+    ("24", "call", "cudaGraphLaunch", {"calls": 1, "device_ns": 50_000}),
+    ("25", "kernel", "toy_orphan", {"launched_by": ["(no launch in trace)"], "device_ns": 30_000}),
+    ("27", "op", 0, {"device_ns": 40_000}),
+    ("28", "kernel", 0, {"launched_by": ["aten::addmm"]}),
+    ("30", "kernel", 0, {"device_ns": 20_000}),
+    ("41", "kernel", 0, {"calls": 1, "device_ns": 1_760}),
+]
+
+
+@pytest.mark.parametrize(("number", "by", "which", "values"), ROWS)
+def test_rows_of_small_inputs(
+    run: Run, small: Callable[[str], Path], number: str, by: str, which: int | str, values: dict[str, object]
+) -> None:
+    rows = json.loads(run("table", "--json", "--by", by, small(number)).out)["rows"]
+    row = rows[which] if isinstance(which, int) else next(row for row in rows if row["name"] == which)
+    assert {key: row[key] for key in values} == values
+
+
 @pytest.mark.parametrize(
     ("number", "says"), [("07", "the file is empty"), ("23", "this is JSON but no trace")]
 )
