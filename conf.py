@@ -1,5 +1,6 @@
 """Sphinx configuration.  Build with ``python -m sphinx -c . docs docs/_build/html`` or ``nox -s docs``."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -8,6 +9,11 @@ from sphinx_gallery.sorting import ExplicitOrder
 ROOT = Path(__file__).parent
 # So that a checkout builds where nothing may be installed (a GPU node with no network).
 sys.path.insert(0, str(ROOT / "src"))
+
+# Where the site will be, and where its source is: both are known only to who publishes it.  Without the first
+# there are no sitemap and no cards (both need whole addresses), without the second no links to edit a page.
+SITE = os.environ.get("KINETOSCOPE_URL") or os.environ.get("READTHEDOCS_CANONICAL_URL") or ""
+REPOSITORY = (os.environ.get("KINETOSCOPE_REPOSITORY") or "").rstrip("/")
 
 project = "Kinetoscope"
 author = "The Kinetoscope authors"
@@ -23,13 +29,17 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "sphinx.ext.intersphinx",
+    "sphinx_llms_txt",
 ]
+if SITE:
+    extensions.append("sphinxext.opengraph")
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "recordings", "gallery/sg_execution_times.rst"]
 # Sphinx-Gallery leaves these beside its pages; they are no documents.
 suppress_warnings = ["config.cache"]
 
 kinetoscope_machine = "nvidia-h200"
+kinetoscope_course = "read/index"
 # Who is quoted: a tag, what it stands for, and an address if it has a lasting one.
 kinetoscope_sources = {
     "HF1": (
@@ -60,7 +70,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
     "within_subsection_order": ExplicitOrder([f"{name}.py" for name in EXAMPLES]),
-    "image_scrapers": ["matplotlib", "kinetoscope.book.scraper.scrape"],
+    "image_scrapers": ["kinetoscope.book.scraper.figures", "kinetoscope.book.scraper.scrape"],
     "capture_repr": (),
     "write_computation_times": False,
     # The page says how long the recorded run took; Sphinx-Gallery's own figure would be that of the layout.
@@ -80,6 +90,8 @@ intersphinx_mapping = {
 }
 
 html_theme = "pydata_sphinx_theme"
+html_baseurl = SITE
+templates_path = ["docs/_templates"]
 html_static_path = ["docs/_static"]
 html_css_files = ["book.css"]
 html_favicon = "docs/_static/favicon.svg"
@@ -88,15 +100,45 @@ html_show_sphinx = False
 html_use_index = False
 html_copy_source = True
 html_theme_options = {
-    "logo": {"text": "Kinetoscope"},
+    "logo": {
+        "text": "Kinetoscope",
+        "image_light": "docs/_static/favicon.svg",
+        "image_dark": "docs/_static/favicon.svg",
+        "alt_text": "",
+    },
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "show_prev_next": True,
+    "article_header_end": ["course"],
+    "article_footer_items": ["edit-this-page"],
+    "use_edit_page_button": bool(REPOSITORY),
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    # The landing page is one picture wide.
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_context = {
+    # A page of the gallery is made from its example.
+    "edit_page_url_template": REPOSITORY
+    + "/edit/main/{% if file_name == 'gallery/index.rst' %}examples/GALLERY_HEADER.rst"
+    + "{% elif file_name.startswith('gallery/') %}examples/{{ file_name[8:-4] }}.py"
+    + "{% else %}docs/{{ file_name }}{% endif %}",
+}
+ogp_site_url = SITE
+ogp_image = "_images/card.png"
+ogp_image_alt = (
+    "One step of each example of the book on one time scale: what the CPU asked for, and what the GPU did"
+)
+ogp_custom_meta_tags = ['<meta name="twitter:card" content="summary_large_image" />']
+# The pages, not their sources: a source asks for numbers, a page has them.
+llms_txt_uri_template = "{base_url}{docname}.html" if SITE else "{docname}.html"
+llms_txt_full_file = False
+llms_txt_title = "Profiling PyTorch, from nn.Linear to a fused MLP"
+llms_txt_summary = (
+    "A book about what a GPU does when PyTorch runs. Every number, figure and table is computed from a "
+    "recording of its examples on a named machine."
+)
 copybutton_prompt_text = r"\$ |>>> "
 copybutton_prompt_is_regexp = True

@@ -22,6 +22,8 @@ ROOT = Path(__file__).parents[1]
 # As it was before any fixture put a stand-in for torch there, which others of this process keep to its end.
 PYTHONPATH = os.environ.get("PYTHONPATH", "")
 TORCH_IS_BLOCKED = 'raise ImportError("torch was imported by a build that only lays out")\n'
+# Where the built book is told that it will be: what needs a whole address is only there then.
+ADDRESS = "https://book.example.org/kinetoscope/"
 # A page has no address of its own until it is published.
 NOT_FETCHED = {"canonical", "alternate", "license", "author", "me", "edit", "next", "prev", "index", "search"}
 
@@ -85,6 +87,10 @@ class Page(HTMLParser):
             if name in given.get("class", "").split() and tag in ("", found)
         ]
 
+    def by_rel(self, rel: str) -> list[dict[str, str]]:
+        """The attributes of each link of a page's head that is of this kind."""
+        return [given for tag, given in self.tags if tag == "link" and rel in given.get("rel", "").split()]
+
     def measured(self) -> list[tuple[str, str]]:
         """Each expression and what it came to, in the order of the page."""
         return re.findall(
@@ -123,6 +129,11 @@ class Build:
             return json.loads((folder / "machine.json").read_text(encoding="utf-8"))
         return json.loads((folder / example / "example.json").read_text(encoding="utf-8"))["provenance"]
 
+    @property
+    def address(self) -> str:
+        """Where it is told that it will be."""
+        return ADDRESS
+
     def names(self) -> list[str]:
         """Every page, as Sphinx calls them."""
         paths = sorted(self.html.rglob("*.html"))
@@ -156,6 +167,7 @@ def build(tree: Path, out: str, *options: str, torch: bool = False, strict: bool
     path = [] if torch else [str(block)]
     path += filter(None, [PYTHONPATH])
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "CUDA_VISIBLE_DEVICES": "", "NO_COLOR": "1"}
+    env |= {"KINETOSCOPE_URL": ADDRESS, "KINETOSCOPE_REPOSITORY": ""}
     html = tree / "_build" / out
     flags = ["-W"] if strict else []
     mode = [] if torch else ["-D", "kinetoscope_mode=replay"]

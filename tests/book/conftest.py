@@ -316,6 +316,12 @@ def recorded_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site.root
 
 
+@pytest.fixture(scope="session")
+def open_site() -> Callable[[Path, pytest.MonkeyPatch], Site]:
+    """A book in a folder, for fixtures that outlive a test."""
+    return Site
+
+
 @pytest.fixture
 def new_site(tmp_path: Path, recorded_site: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Site]:
     """A copy of the recorded book by name, with no build yet and no GPU."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,7 @@ def test_a_claim_that_holds(judged) -> None:
             "verdict": "holds",
             "machine": MACHINE,
             "page": "read",
+            "elsewhere": {},
         }
     ]
 
@@ -89,6 +91,9 @@ def test_on_a_rebuilders_machine_it_is_shown_and_no_warning(judged) -> None:
     assert built.status == 0, built.err
     assert "does not hold here" in built.text("read")
     assert [(item["verdict"], item["machine"]) for item in verdicts(built)] == [("fails", "other-gpu-1")]
+    # the book's own machine is the other one a reader can look at
+    assert verdicts(built)[0]["elsewhere"][MACHINE]["verdict"] == "fails"
+    assert re.search(r"<legend>Numbers from</legend> .*> Other GPU 1</label>.*> " + GPU, built.html("read"))
 
 
 @pytest.mark.parametrize(
@@ -174,9 +179,32 @@ def test_a_guess_knows_the_right_choice_from_the_recording(judged, parse_html) -
         len({attrs["name"] for tag, attrs in parsed.tags if tag == "input" and attrs.get("type") == "radio"})
         == 1
     )
+    page = built.html("read")
+    assert re.search(r"<legend [^>]*>How many kernels\?</legend>", page)
+    right = re.search(r'<p class="ks-right">.*?</p>', page)
+    assert right is not None and ' data-events="' in right[0] and ">5</span>" in right[0]
+    assert "guess.js" in page and "guess.js" not in built.html("plain")
     judged.write("docs/read.md", guess.replace("- 5\n", "- 4\n"))
     (warning,) = judged.build().warnings
     assert "the right answer is '5', which is none of the choices: 3, 4" in warning
+    judged.write("docs/read.md", guess.replace("count(geglu_eager.kernels)", "count(nowhere.kernels)"))
+    built = judged.build()
+    page = built.html("read")
+    assert len(built.warnings) == 1 and "Not measured here." in page
+    assert "data-right" not in page and "ks-right" not in page
+
+
+def test_a_guess_asks_its_last_paragraph(judged) -> None:
+    judged.write(
+        "docs/read.md",
+        "# Read\n\n```{guess}\nThere are *two*.\n\nWhich one?\n\n- 3\n- 5\n\nFive.\n```\n\n"
+        "````{guess}\n```python\nf()\n```\n\n- 3\n- 5\n\nThree.\n````\n",
+    )
+    built = judged.build("-W")
+    assert built.status == 0, built.err
+    legends = re.findall(r"<legend [^>]*>(.*?)</legend>", built.html("read"))
+    assert legends == ["Which one?", "What do you think?"]
+    assert "There are <em>two</em>." in built.html("read") and "data-right" not in built.html("read")
 
 
 def test_a_comparison_says_what_changed(judged) -> None:

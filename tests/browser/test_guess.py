@@ -73,7 +73,7 @@ def test_a_mouse_chooses_rightly_and_another_only_looks(website, browser, served
     with Visit(browser, served, "light") as visit:
         visit.open("read/linear")
         first, second = (visit.page.locator(".ks-guess").nth(n) for n in (0, 1))
-        second.get_by_text("yes", exact=True).click()
+        second.locator(".ks-choices").get_by_text("yes", exact=True).click()
         second.get_by_role("button", name="That is my guess").click()
         assert state(second) == "right" and state(first) == "asked"
         assert second.locator(".ks-guess-verdict").inner_text() == "✓ Right. The recording agrees with you."
@@ -124,7 +124,8 @@ PAGE = """<!doctype html><html lang=en><meta charset=utf-8><title>x</title><link
 <div class=ks-guess><fieldset class=ks-choices><legend>How many?</legend>
 <label class=ks-choice><input type=radio name=x> <span>3</span></label>
 <label class=ks-choice><input type=radio name=x> <span>5</span></label></fieldset>
-<details class=ks-answer><summary>Just show me</summary><div class=ks-evidence>{}<p>Because.</p></div></details>
+<details class=ks-answer><summary>Just show me</summary>
+<div class=ks-evidence>{}<p>Because.</p></div></details>
 </div><script src=guess.js></script>"""
 SAID = "<p class=ks-right>The recording says: <strong>{}</strong></p>"
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import functools
+import gzip
 import http.server
 import os
 import shutil
@@ -272,6 +273,78 @@ def test_the_search_finds(website, browser, served) -> None:
         visit.name = "search"
         visit.page.goto(f"{served}search.html?q=epilogue", wait_until="load")
         visit.page.locator("#search-results a[href*='read/linear']").first.wait_for(timeout=10_000)
+        assert visit.faults == []
+
+
+# --- any size of screen and text, and paper -----------------------------------------------------------------
+
+SIZES = ((320, 640, ""), (1280, 900, "200%"), (3840, 2160, ""))
+LONGEST_LINE = 50  # em: about a hundred characters
+FIRST_VISIT = 350_000  # bytes, compressed, of all that a page of the course asks for
+BOXES = """() => [...document.querySelectorAll(".bd-article *")]
+  .filter(box => ["auto", "scroll"].includes(getComputedStyle(box).overflowX)
+    && box.scrollWidth > box.clientWidth + 1 && box.getClientRects().length
+    && box.tabIndex < 0 && !box.matches(".ks-frame")  // which gets its place with the viewer
+    && !box.querySelector("a, button, input, summary, [tabindex]"))
+  .map(box => `${box.tagName}.${box.className}: ${box.textContent.trim().slice(0, 30)}`)"""
+MEASURE = """() => Math.max(0, ...[...document.querySelectorAll(".bd-article section > p")]
+  .map(text => text.getBoundingClientRect().width / parseFloat(getComputedStyle(text).fontSize)))"""
+
+
+def test_at_any_size_of_screen_and_text_nothing_sticks_out(website, browser, served, say) -> None:
+    heaviest = (0, "")
+    with Visit(browser, served, "light") as visit:
+        asked: list[str] = []
+        visit.page.on("response", lambda answer: asked.append(answer.url))
+        for name in website.names():
+            asked.clear()
+            visit.page.set_viewport_size({"width": SIZES[0][0], "height": SIZES[0][1]})
+            visit.open(name)
+            if name.startswith("read/"):
+                weight = sum(compressed(website, url.removeprefix(served)) for url in set(asked))
+                heaviest = max(heaviest, (weight, name))
+                if weight > FIRST_VISIT:
+                    visit.note(f"a first visit takes {weight} bytes")
+            for width, height, text in SIZES:
+                visit.name = f"{name} at {width} px {text}"
+                visit.page.set_viewport_size({"width": width, "height": height})
+                visit.page.evaluate("size => document.documentElement.style.fontSize = size", text)
+                seen = visit.page.evaluate(LOOK, SMALLEST_TEXT)
+                if seen["scroll"] > 0 or seen["out"]:
+                    visit.note(f"scrolls sideways by {seen['scroll']} px; sticks out: {seen['out'][:5]}")
+                if (measure := visit.page.evaluate(MEASURE)) > LONGEST_LINE:
+                    visit.note(f"a line of text is {measure:.0f} em long")
+                if width == SIZES[0][0] and (boxes := visit.page.evaluate(BOXES)):
+                    visit.note(f"no key reaches what scrolls: {boxes[:3]}")
+        say(f"heaviest first visit of the course: {heaviest[0] / 1000:.0f} kB compressed, {heaviest[1]}")
+        assert visit.faults == []
+
+
+def compressed(website, path: str) -> int:
+    """The bytes of a file as a server would send it; fonts and pictures are compressed already."""
+    file = website.html / path.partition("?")[0].partition("#")[0]
+    content = file.read_bytes()
+    return len(content) if file.suffix in (".png", ".woff2", ".gz") else len(gzip.compress(content, 6))
+
+
+def test_paper_has_the_text_the_figures_and_the_answers_and_no_navigation(website, browser, served) -> None:
+    with Visit(browser, served, "dark") as visit:
+        visit.page.set_viewport_size({"width": 672, "height": 1000})
+        visit.open("read/linear")
+        visit.page.emulate_media(media="print")
+        for css in (".bd-header", ".bd-sidebar-primary", ".prev-next-footer", ".headerlink", ".copybtn"):
+            assert visit.page.locator(f"{css}:visible").count() == 0, css
+        shown = visit.page.locator("figure.ks-timeline .ks-svg:visible").count()
+        assert shown == len(website.page("read/linear").by_class("ks-timeline", "figure"))
+        text = visit.page.evaluate("() => getComputedStyle(document.querySelector('.bd-article p')).color")
+        assert is_dark(text), "on white paper, whatever the screen was"
+        closed = visit.page.locator(".ks-answer:not([open])")
+        assert closed.count() > 0
+        hidden = closed.evaluate_all(
+            "answers => answers.filter(it => !it.lastElementChild.checkVisibility("
+            "{contentVisibilityAuto: true})).map(it => it.textContent)"
+        )
+        assert hidden == []
         assert visit.faults == []
 
 

@@ -88,15 +88,6 @@ def test_perfetto_gets_the_very_file(website, browser, served, scheme: str) -> N
         assert reader.faults == []
 
 
-def test_a_blocked_window_is_told(website, browser, served) -> None:
-    with Reader(browser, served) as reader:
-        reader.context.add_init_script("globalThis.open = () => null")
-        figure = reader.come()
-        figure.locator(".ks-perfetto").click()
-        figure.locator(".ks-said", has_text="Your browser blocked the new window. Allow pop-ups").wait_for()
-        assert reader.raws == [] and reader.faults == []
-
-
 def test_no_answer_is_told_and_nobody_else_can_give_it(website, browser, served) -> None:
     with Reader(browser, served, MUTE) as reader:
         figure = reader.come()
@@ -130,10 +121,15 @@ def test_another_page_in_that_window_gets_nothing(website, browser, served) -> N
         assert reader.faults == []
 
 
-def test_a_trace_that_is_gone_is_told(website, browser, served) -> None:
+def test_a_blocked_window_and_a_trace_that_is_gone_are_told(website, browser, served) -> None:
     with Reader(browser, served) as reader:
-        reader.context.route("**/*.raw.js", lambda route: route.abort())
         figure = reader.come()
+        reader.page.evaluate("void (globalThis.opens = open, globalThis.open = () => null)")
+        figure.locator(".ks-perfetto").click()
+        figure.locator(".ks-said", has_text="Your browser blocked the new window. Allow pop-ups").wait_for()
+        assert reader.raws == [] and reader.faults == []
+        reader.page.evaluate("void (globalThis.open = opens)")
+        reader.context.route("**/*.raw.js", lambda route: route.abort())
         perfetto = reader.press(figure)
         figure.locator(".ks-said", has_text="could not be loaded from this site").wait_for()
         assert perfetto.is_closed()

@@ -1,4 +1,4 @@
-"""What the browser tests share: which browser, a server for a folder, and a window that notes what is wrong."""
+"""What the browser tests share: a browser, a server for a folder, and a window that notes what is wrong."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def serving(folder: Path) -> Iterator[str]:
 class Visit:
     """A window in which pages are opened one after the other, and what was wrong in it."""
 
-    def __init__(self, browser, base: str, theme: str, *, javascript: bool = True) -> None:
+    def __init__(
+        self, browser, base: str, theme: str, *, javascript: bool = True, touch: bool = False
+    ) -> None:
         self.base = base
         self.javascript = javascript
         self.faults: list[str] = []
@@ -60,6 +62,7 @@ class Visit:
         self.context = browser.new_context(
             color_scheme=theme,
             java_script_enabled=javascript,
+            has_touch=touch,
             reduced_motion="reduce",
             service_workers="block",
         )

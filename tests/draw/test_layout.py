@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 
@@ -118,8 +119,13 @@ def test_python_frames_only_when_asked(sample) -> None:
     assert "python" in lay_out(trace, width=720, python=True).kinds
 
 
-def test_a_large_trace_stays_a_small_picture(sample) -> None:
+def test_a_large_trace_stays_a_small_picture(sample, make) -> None:
     assert len(lay_out(sample("crowded"), width=720).bars) <= 2 * 720
+    for i in range(20_000):
+        make.add("x", (Kind.OP, Kind.CALL)[i % 2], i * 100, 60)
+    picture = lay_out(make.trace(), width=720)
+    assert len(picture.bars) <= 2 * 720, "also where kinds take turns"
+    assert sum(1 + len(bar.merged) for bar in picture.bars) == 20_000
 
 
 @pytest.mark.parametrize(
@@ -164,8 +170,25 @@ def test_the_alternative_text_says_what_is_seen(sample) -> None:
         "the stream shows one kernel, 2.7 µs, starting 11 µs after its launch."
     )
     assert headline(trace, picture) == "One step of three, 74 µs"
+    longer = lay_out(trace, width=720, at_least=1_000_000)
+    assert headline(trace, longer) == "One step of three, 74 µs"
     assert describe(sample("empty"), lay_out(sample("empty"), width=720)) == "Nothing was recorded."
     cpu = sample("cpu_only")
     assert describe(cpu, lay_out(cpu, width=340)) == (
         "The whole trace: the CPU lane shows aten::linear, 5.0 µs, holding aten::t; nothing ran on the GPU."
     )
+
+
+def test_the_alternative_text_is_short_and_leaves_nothing_out(sample) -> None:
+    """Ops of one name are counted, and the one with most of the time is looked into."""
+    eager = sample("geglu_eager")
+    text = describe(eager, lay_out(eager, width=720, highlight=["*vectorized*"]))
+    assert "shows three aten::linear (126 µs in all), aten::gelu (12 µs) and aten::mul (13 µs);" in text
+    assert text.endswith(" Highlighted: two vectorized_elementwise_kernel<…>."), (
+        "not those of the step before"
+    )
+    compiled = sample("geglu_compiled")
+    text = describe(compiled, lay_out(compiled, width=720))
+    holding = r"Torch-Compiled Region: 0/0 \([\d.]+ µs, holding .*aten::mm and triton_poi_fused\w+\)"
+    assert re.search(holding, text), "through the range that is called after the graph"
+    assert "Highlighted" not in text

@@ -93,7 +93,11 @@ def test_rows_may_be_mappings_and_carry_their_events(make) -> None:
 
     events = [make.add("a", Kind.OP, 0, 1), make.add("a", Kind.OP, 2, 1)]
     html = html_table([Column("name", "Op")], [{"name": "a", "events": events}])
-    assert '<tr data-events="0 1">' in html
+    assert '<tr class="ks-kind ks-op" data-events="0 1">' in html
+    # what belongs to events of several kinds has the colour of none
+    mixed = [*events, make.add("b", Kind.KERNEL, 4, 1)]
+    html = html_table([Column("name", "Op")], [{"name": "a", "events": mixed}])
+    assert '<tr data-events="0 1 2">' in html
     with pytest.raises(KeyError):
         html_table([Column("nope", "Op")], [{"name": "a"}])
     with pytest.raises(KeyError, match="a Row has no 'nope'"):

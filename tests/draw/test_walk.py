@@ -138,6 +138,18 @@ def test_a_row_does_not_change_with_what_is_shown(make) -> None:
     assert {row["name"]: row["row"] for row in rows if row["name"] in "ab"} == {"a": 0, "b": 1}
 
 
+def test_an_event_stands_before_what_is_in_it(make) -> None:
+    """Though the file has the inner one first, and both begin at once."""
+    for start, dur in ((0, 10), (20, 4)):
+        inner = make.add("aten::inner", Kind.OP, start, dur)
+        outer = make.add("outer", Kind.ANNOTATION, start, 10)
+        inner.parent, outer.children = outer, [inner]
+    trace = make.trace()
+    check(trace)
+    rows = rows_of(read(data_script(trace, machine="m", name="n"))[1])
+    assert [row["name"] for row in rows] == ["outer", "aten::inner"] * 2
+
+
 def test_no_name_ends_the_script(make) -> None:
     names = ["</script><script>alert(1)</script>", "<!--", "a\u2028b\u2029c", 'q"\\', "\ud800", "\x00", "]]>"]
     for start, name in enumerate(names):

@@ -12,16 +12,21 @@ from kinetoscope.book.book import book_of
 from kinetoscope.book.chain import DispatchChain
 from kinetoscope.book.claims import Claim, Reported, When
 from kinetoscope.book.config import setup_config
+from kinetoscope.book.course import setup_course
+from kinetoscope.book.discovery import setup_discovery
 from kinetoscope.book.guess import setup_guess
 from kinetoscope.book.kernel_name import KernelNameTable
+from kinetoscope.book.ladder import setup_ladder
 from kinetoscope.book.machines import Machines
 from kinetoscope.book.measured import Measured
 from kinetoscope.book.nodes import setup_nodes
 from kinetoscope.book.parser import GalleryParser
+from kinetoscope.book.plot import setup_plot
 from kinetoscope.book.profiler_table import ProfilerTable
 from kinetoscope.book.quoted import Published
 from kinetoscope.book.recorded_table import RecordedTable
 from kinetoscope.book.reference_tables import ReferenceTable
+from kinetoscope.book.switch import setup_switch
 from kinetoscope.book.timeline import Timeline
 from kinetoscope.book.trace_compare import TraceCompare
 
@@ -38,6 +43,11 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_config(app)
     setup_nodes(app)
     setup_guess(app)
+    setup_switch(app)
+    setup_ladder(app)
+    setup_plot(app)
+    setup_course(app)
+    setup_discovery(app)
     app.add_directive("timeline", Timeline)
     app.add_directive("profiler-table", ProfilerTable)
     app.add_directive("recorded-table", RecordedTable)

@@ -1,10 +1,10 @@
-"""The timeline viewer in a site: one script and one style sheet, loaded when a figure comes near the screen."""
+"""The timeline viewer in a site: one script and one style sheet, loaded when a figure is near the screen."""
 
 from __future__ import annotations
 
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kinetoscope.book.stage import SITES
 from kinetoscope.draw.viewer import viewer_script, viewer_style
@@ -20,7 +20,8 @@ def setup_alive(app: Sphinx) -> None:
     """Registers the loader, and tells it by the page where the viewer is and of which version."""
     files = {STYLE: viewer_style(), SCRIPT: viewer_script()}
     names = " ".join(f"{name}?v={zlib.crc32(text.encode()):08x}" for name, text in files.items())
-    app.add_js_file("kinetoscope.js", loading_method="defer", **{"data-viewer": names})
+    attributes: dict[str, Any] = {"loading_method": "defer", "data-viewer": names}
+    app.add_js_file("kinetoscope.js", **attributes)
 
     def write(app: Sphinx, exception: Exception | None) -> None:
         """``build-finished``: static files of others have been copied by then."""

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 
 from kinetoscope.book.book import Book, book_of
-from kinetoscope.book.used import machines_of
+from kinetoscope.book.switch import labels, machine_switch, reading_for, side_by_side
+from kinetoscope.book.used import has_switch, machines_of
 from kinetoscope.record.provenance import Provenance
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
@@ -21,19 +23,32 @@ def add_banner(app: Sphinx, doctree: nodes.document) -> None:
     """``doctree-read``: a line under the title of every page that shows a recording."""
     env = app.env
     book = book_of(env)
-    machines = machines_of(env, env.docname)
-    if not machines:
+    if not machines_of(env, env.docname):
         return
     banner = nodes.container(classes=["ks-banner"])
-    for name in machines:
+    said = {}
+    for name in book.switch if has_switch(env, env.docname) else book.switch[:1]:
+        with reading_for(env, name):
+            said[name] = _sentences(env)
+    banner += side_by_side(book, said)
+    if len(said) > 1:
+        banner += machine_switch("", labels=labels(book), name=nodes.make_id(f"ks-switch-{env.docname}"))
+    title = next(doctree.findall(nodes.title), None)
+    place = title.parent if title is not None else doctree
+    place.insert(place.index(title) + 1 if title is not None else 0, banner)
+
+
+def _sentences(env: BuildEnvironment) -> list[nodes.Node]:
+    """A paragraph for each machine whose recordings the page shows."""
+    book = book_of(env)
+    found: list[nodes.Node] = []
+    for name in machines_of(env, env.docname):
         provenance, run_time = _provenance(book, env.docname, name)
         text = sentence(provenance)
         if run_time is not None:
             text += f" The example ran for {run_time:.0f} s."
-        banner += nodes.paragraph(text, text)
-    title = next(doctree.findall(nodes.title), None)
-    place = title.parent if title is not None else doctree
-    place.insert(place.index(title) + 1 if title is not None else 0, banner)
+        found.append(nodes.paragraph(text, text))
+    return found
 
 
 def sentence(provenance: Provenance) -> str:

@@ -37,6 +37,10 @@ class Book:
     """name of the machine whose recording the pages show"""
     is_reference: bool
     """whether it is the machine the book's sentences are held to (not a rebuilder's own)"""
+    switch: tuple[str, ...] = ()
+    """the machines a reader of a page can choose from, the one shown to who does not choose first"""
+    here: tuple[str, ...] = ()
+    """those of :attr:`switch` that what is being read is for; see :mod:`kinetoscope.book.switch`"""
     scripts: Mapping[str, Script] = field(default_factory=dict)
     """example by the document name of its gallery page"""
     failed: frozenset[Path] = frozenset()
@@ -47,13 +51,28 @@ class Book:
     """suffix of the files that other builders can show: ``pdf``, ``png``, or empty for none"""
     _cache: dict[Path, Trace | Table] = field(default_factory=dict, repr=False)
 
+    def __post_init__(self) -> None:
+        self.switch = self.switch or (self.shown,)
+        self.here = self.here or self.switch
+
     @property
     def is_strict(self) -> bool:
         """Whether it is a fault when what a page asks for is not there.
 
-        It is none of the page's where the example that should have written it failed in this very build.
+        It is none of the page's where the example that should have written it failed in this very build, and
+        none on a machine that a reader has to choose first.
         """
-        recorded = self.machine().examples
+        return self.is_default and self.is_held
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the machine shown is the one of who does not choose."""
+        return self.shown == self.switch[0]
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the book's sentences are held to its default machine, in this build."""
+        recorded = self.machine(self.switch[0]).examples
         return self.is_reference and all(path.stem in recorded for path in self.failed)
 
     def machine(self, name: str | None = None) -> MachineRecording:

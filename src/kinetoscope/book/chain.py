@@ -28,7 +28,7 @@ class DispatchChain(RecordedDirective):
         "from": directives.unchanged_required,
     }
 
-    def run(self) -> list[Node]:
+    def show(self) -> list[Node]:
         trace = self.find(self.book.trace)
         if trace is None:
             return self.nothing_to_show()

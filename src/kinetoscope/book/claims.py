@@ -8,6 +8,7 @@ for its verdict.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar
 
 from docutils import nodes
@@ -16,12 +17,13 @@ from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
-from kinetoscope.book.book import book_of
+from kinetoscope.book.book import Book, book_of
 from kinetoscope.book.compute import compute
 from kinetoscope.book.measured import measured, measured_node
 from kinetoscope.book.messages import warn
+from kinetoscope.book.switch import for_each_machine, only_on, reading_for
 from kinetoscope.book.used import note_fault
-from kinetoscope.book.verdicts import Outcome, Verdict, add_verdict
+from kinetoscope.book.verdicts import Elsewhere, Outcome, Verdict, add_verdict
 from kinetoscope.measure import show
 
 SAID: dict[Outcome, str] = {
@@ -40,6 +42,14 @@ class _Judged(SphinxDirective):
     required_arguments = 1
     asked: tuple[str, ...] = ()
     """the NAMEs that its conditions were computed from"""
+
+    @property
+    def book(self) -> Book:
+        return book_of(self.env)
+
+    def judge(self, body: list[Node]) -> tuple[Verdict, measured | None]:
+        """The verdict on the machine shown, and the figure to show with it."""
+        raise NotImplementedError
 
     def condition(self, option: str) -> bool | None:
         """The truth of an option's expression: ``None`` where it is missing or cannot be computed."""
@@ -61,36 +71,57 @@ class _Judged(SphinxDirective):
         return None if found is None else measured_node(expression, found, "ks-value")
 
     def refuse(self, subtype: str, message: str) -> None:
-        warn(subtype, message, self.get_location())
-        note_fault(self.env)
+        if self.book.is_default:
+            warn(subtype, message, self.get_location())
+            note_fault(self.env)
 
-    def judged(
-        self, verdict: Verdict, value: measured | None, body: list[Node], head: list[Node]
-    ) -> list[Node]:
-        """The box on the page."""
-        add_verdict(self.env, verdict, self.get_location())
+    def judged(self, body: list[Node], head: Callable[[Verdict], list[Node]]) -> list[Node]:
+        """The box on the page: a sentence, and the verdict of each machine that a reader can choose."""
+        verdicts: list[Verdict] = []
+
+        def line() -> list[Node]:
+            self.asked = ()
+            verdict, value = self.judge(body)
+            verdicts.append(verdict)
+            return [self._line(verdict, value)]
+
+        lines = for_each_machine(self.env, line)
+        verdict = verdicts[0]
+        if self.book.is_default:
+            self._keep(verdict, verdicts[1:])
+        outcomes = {item.verdict for item in verdicts}
+        # where machines differ in it the line says it, and the box looks at the line that is shown
+        outcome = [_outcome_class(verdict)] if len(outcomes) == 1 else []
+        classes = ["ks-judged", f"ks-{verdict.kind}", *outcome]
+        box = nodes.container(classes=classes, ids=[nodes.make_id(verdict.id)])
+        box += [*head(verdict), *body[:1], *lines, *body[1:]]
+        self.set_source_info(box)
+        return [box]
+
+    def _keep(self, verdict: Verdict, others: list[Verdict]) -> None:
+        elsewhere = {item.machine: Elsewhere(item.verdict, item.expression, item.value) for item in others}
+        add_verdict(self.env, replace(verdict, elsewhere=elsewhere), self.get_location())
         # {ref}`id` leads here; a second sentence of that id is warned about once, and not here
         standard = self.env.domains.standard_domain
         if verdict.id.lower() not in standard.labels:
             target = (self.env.docname, nodes.make_id(verdict.id), verdict.sentence)
             standard.note_hyperlink_target(verdict.id.lower(), *target)
+
+    def _line(self, verdict: Verdict, value: measured | None) -> Node:
         outcome = verdict.verdict
-        classes = ["ks-judged", f"ks-{verdict.kind}", f"ks-{outcome.replace(' ', '-')}"]
-        box = nodes.container(classes=classes, ids=[nodes.make_id(verdict.id)])
-        line = nodes.paragraph(classes=["ks-verdict"])
+        marked = [_outcome_class(verdict)] if len(self.book.switch) > 1 else []
+        line = nodes.paragraph(classes=["ks-verdict", *marked])
         line += nodes.strong("", f"{_MARKS[outcome]} {SAID[outcome]}")
         if value is not None:
             line += [nodes.Text(": "), value]
         line += nodes.Text("  ")
         line += nodes.literal(verdict.expression, verdict.expression, classes=["ks-expression"])
         line += self._evidence()
-        box += [*head, *body[:1], line, *body[1:]]
-        self.set_source_info(box)
-        return [box]
+        return line
 
     def _evidence(self) -> list[Node]:
         """Links to the pages on which the traces and tables of the conditions are shown."""
-        book = book_of(self.env)
+        book = self.book
         owners = [book.machine().owner(name) for name in dict.fromkeys(self.asked)]
         stems = dict.fromkeys(owner.stem for owner in owners if owner is not None)
         pages = {script.stem: docname for docname, script in book.scripts.items()}
@@ -109,6 +140,10 @@ class _Judged(SphinxDirective):
         return " ".join(first.astext().split()) if first is not None else ""
 
 
+def _outcome_class(verdict: Verdict) -> str:
+    return f"ks-{verdict.verdict.replace(' ', '-')}"
+
+
 class Claim(_Judged):
     """Our sentence.  ``:expect:`` must be true; ``:value:`` is what is shown and kept as its figure."""
 
@@ -122,10 +157,13 @@ class Claim(_Judged):
         if "expect" not in self.options or not self.sentence(body):
             self.refuse("claim", f"the claim {self.arguments[0]!r} needs a sentence and an :expect:")
             return body
+        return self.judged(body, lambda verdict: [])
+
+    def judge(self, body: list[Node]) -> tuple[Verdict, measured | None]:
         held = self.condition("expect")
         outcome: Outcome = "not measured" if held is None else "holds" if held else "fails"
         value = self.value()
-        book = book_of(self.env)
+        book = self.book
         if outcome == "fails" and book.is_strict:
             shown = f" (measured: {value.astext()})" if value is not None else ""
             self.refuse(
@@ -145,7 +183,7 @@ class Claim(_Judged):
             machine=book.shown,
             page=self.env.docname,
         )
-        return self.judged(verdict, value, body, [])
+        return verdict, value
 
 
 class Reported(_Judged):
@@ -165,6 +203,9 @@ class Reported(_Judged):
         if missing or not self.sentence(body):
             self.refuse("claim", f"{self.arguments[0]!r} needs a sentence, and the options :by: and :holds:")
             return body
+        return self.judged(body, lambda verdict: [self._who(verdict)])
+
+    def judge(self, body: list[Node]) -> tuple[Verdict, measured | None]:
         said_by = tuple(self.options["by"].replace(",", " ").split())
         held, in_part = self.condition("holds"), self.condition("in-part")
         value = self.value()
@@ -180,10 +221,10 @@ class Reported(_Judged):
             expression=self.options["in-part"] if outcome == "in part" else self.options["holds"],
             value="" if value is None else value.astext(),
             verdict=outcome,
-            machine=book_of(self.env).shown,
+            machine=self.book.shown,
             page=self.env.docname,
         )
-        return self.judged(verdict, value, body, [self._who(verdict)])
+        return verdict, value
 
     def _who(self, verdict: Verdict) -> Node:
         line = nodes.paragraph(classes=["ks-said-by"])
@@ -216,13 +257,32 @@ class When(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[Node]:
+        book = book_of(self.env)
+        machines = []
+        for name in book.here:
+            with reading_for(self.env, name):
+                machines += [name] if self._is_true() else []
+        if not machines:
+            return []
+        before = set(self.state.document.findall(nodes.section))
+        with reading_for(self.env, *machines):
+            content = self.parse_content_to_nodes(allow_section_headings=True)
+        if len(machines) == len(book.here):
+            return content
+        # MyST has put sections into the document already; reST gives them back with the rest
+        for section in set(self.state.document.findall(nodes.section)) - before:
+            parent = section.parent
+            place = parent.index(section)
+            if parent in before or isinstance(parent, nodes.document):
+                parent[place : place + 1] = only_on(book, machines, [section])
+        return only_on(book, machines, content)
+
+    def _is_true(self) -> bool:
         found = compute(self.env, self.arguments[0], self.get_location)
         value = None if found is None else found.value
-        if isinstance(value, bool):
-            return self.parse_content_to_nodes(allow_section_headings=True) if value else []
-        if value is not None:
+        if value is not None and not isinstance(value, bool) and book_of(self.env).is_default:
             warn(
                 "claim", f"{self.arguments[0]} is {show(value)}, neither true nor false", self.get_location()
             )
             note_fault(self.env)
-        return []
+        return value is True

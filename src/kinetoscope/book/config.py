@@ -35,9 +35,21 @@ VALUES = (
         "are held to.  Empty: the first in the alphabet.",
     ),
     Value(
+        "kinetoscope_switch",
+        "all",
+        "The machines whose recordings a reader of a page can switch to, besides the one shown: names with "
+        "commas between them, or ``all`` that are recorded.  Empty: the pages have no switch.",
+    ),
+    Value(
         "kinetoscope_machine_name",
         "",
         "The name to record under, where the GPU's own would be that of another machine's recording.",
+    ),
+    Value(
+        "kinetoscope_course",
+        "",
+        "The page whose table of contents lists the chapters of a course. A template finds them, on the "
+        "chapters' own pages, as ``ks_course``: of each its title, its uri and whether it is_here.",
     ),
 )
 

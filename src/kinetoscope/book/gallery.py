@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from kinetoscope.book.book import book_of
+from kinetoscope.book.book import Book, book_of
 from kinetoscope.book.messages import KinetoscopeError
 from kinetoscope.draw import thumbnail
 from kinetoscope.record.script import Script, read_script
@@ -89,9 +89,11 @@ def prepare_folder(app: Sphinx) -> None:
             path.unlink()
     wanted: set[str] = set()
     for script in book.scripts.values():
-        recording = book.machine().examples.get(script.stem)
-        if recording is not None:
-            wanted |= _place_figures(recording, images)
+        for machine in book.switch:
+            recording = book.machine(machine).examples.get(script.stem)
+            if recording is not None:
+                wanted |= _place_figures(names_of_figures(recording, book, machine), images)
+                wanted |= _place_thumbnail(recording, images) if machine == book.shown else set()
     for path in (*images.glob("*.png"), *images.glob("*.from")):
         if path.name not in wanted:
             path.unlink()
@@ -148,26 +150,40 @@ def _contents(folder: Path) -> dict[Path, tuple[bytes, tuple[int, int]]]:
     return found
 
 
-def _place_figures(recording: ExampleRecording, images: Path) -> set[str]:
-    """Copies the figures; where there is none draws the first trace as the thumbnail's source."""
-    names = set()
-    for figure in recording.figures:
-        names.add(figure.name)
-        target = images / figure.name
+def names_of_figures(recording: ExampleRecording, book: Book, machine: str) -> dict[Path, str]:
+    """What each figure is called in the gallery."""
+    suffix = figure_suffix(book, machine)
+    return {figure: f"{figure.stem}{suffix}{figure.suffix}" for figure in recording.figures}
+
+
+def figure_suffix(book: Book, machine: str) -> str:
+    """What tells a figure from that of the book's default machine, of which all were drawn under one name."""
+    return "" if machine == book.switch[0] else f"-on-{machine}"
+
+
+def _place_figures(figures: Mapping[Path, str], images: Path) -> set[str]:
+    """Copies the figures to where the pages look for them; returns their names there."""
+    for figure, name in figures.items():
+        target = images / name
         if not target.is_file() or target.read_bytes() != figure.read_bytes():
             shutil.copyfile(figure, target)
+    return set(figures.values())
+
+
+def _place_thumbnail(recording: ExampleRecording, images: Path) -> set[str]:
+    """Where there is no figure the first trace is drawn as the thumbnail's source."""
     first = f"sphx_glr_{recording.stem}_001.png"
-    if first in names or not recording.traces:
-        return names
+    if first in {figure.name for figure in recording.figures} or not recording.traces:
+        return set()
     stamp = images / f"{first}.from"
     if not stamp.is_file() or stamp.read_text() != recording.fingerprint or not (images / first).is_file():
         trace = recording.traces[_thumbnail_trace(recording)]
         try:
             thumbnail(load_whole(trace), images / first)
         except TraceError:
-            return names  # the directive that shows this trace warns about it
+            return set()  # the directive that shows this trace warns about it
         stamp.write_text(recording.fingerprint)
-    return names | {first, stamp.name}
+    return {first, stamp.name}
 
 
 def _thumbnail_trace(recording: ExampleRecording) -> str:

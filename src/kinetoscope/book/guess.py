@@ -24,6 +24,7 @@ from kinetoscope.book.book import book_of
 from kinetoscope.book.compute import compute
 from kinetoscope.book.measured import measured_node
 from kinetoscope.book.messages import warn
+from kinetoscope.book.switch import for_each_machine
 from kinetoscope.book.used import note_fault
 from kinetoscope.measure import show
 
@@ -36,7 +37,7 @@ class guess(nodes.General, nodes.Element):
 
 
 class guess_choices(nodes.General, nodes.Element):
-    """A :class:`guess_question`, and a :class:`guess_choice` each.  ``name``: of the group, and of the box."""
+    """A :class:`guess_question`, and a :class:`guess_choice` each.  ``name``: of group and box."""
 
 
 class guess_question(nodes.General, nodes.TextElement):
@@ -65,7 +66,16 @@ class Guess(SphinxDirective):
             note_fault(self.env)
             return body
         items = body[at].children
-        right, said = self._right([_text(item) for item in items])
+        texts = [_text(item) for item in items]
+        rights: list[str | None] = []
+
+        def line() -> list[Node]:
+            right, said = self._right(texts)
+            rights.append(right)
+            return said
+
+        said = for_each_machine(self.env, line)
+        right = rights[0]
         name = f"ks-guess-{self.env.new_serialno('kinetoscope-guess')}"
         before, question = _question(body[:at])
         choices = guess_choices("", question, name=name)

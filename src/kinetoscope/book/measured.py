@@ -13,6 +13,7 @@ from docutils.nodes import Node, system_message
 from sphinx.util.docutils import SphinxRole
 
 from kinetoscope.book.compute import Computed, compute
+from kinetoscope.book.switch import for_each_machine
 from kinetoscope.measure import show
 
 
@@ -31,10 +32,13 @@ class Measured(SphinxRole):
     """The role.  A value that cannot be computed is a warning and is marked on the page, never a blank."""
 
     def run(self) -> tuple[list[Node], list[system_message]]:
+        return for_each_machine(self.env, self._here, inline=True), []
+
+    def _here(self) -> list[Node]:
         found = compute(self.env, self.text, self._location)
         if found is None:
-            return [nodes.inline(self.text, "not measured here", classes=["ks-unmeasured"])], []
-        return [measured_node(self.text, found)], []
+            return [nodes.inline(self.text, "not measured here", classes=["ks-unmeasured"])]
+        return [measured_node(self.text, found)]
 
     def _location(self) -> str:
         """File and line of the role itself: docutils only tells where the paragraph begins."""

@@ -16,6 +16,7 @@ from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx_gallery.directives import imgsgnode
 
+from kinetoscope.book import ladder, plot
 from kinetoscope.book.book import book_of
 from kinetoscope.book.measured import measured
 from kinetoscope.book.walkable import tools_html
@@ -101,8 +102,12 @@ class ForPaper(SphinxPostTransform):
             node.replace_self(self._figure(node))
         for table in list(self.document.findall(recorded_table)):
             table.replace_self(document_table(table["head"], table["body"]))
+        for rungs in list(self.document.findall(ladder.ladder)):
+            rungs.replace_self(ladder.for_paper(self.env, rungs))
         for number in list(self.document.findall(measured)):
             number.replace_self(nodes.inline("", number.astext()))
+        for drawn in list(self.document.findall(plot.plot)):
+            drawn.replace_self(drawn.children)
         for words in list(self.document.findall(of_trace)):
             words.replace_self(words.children)
         # Sphinx-Gallery's figures are known to HTML and to LaTeX, which is the one that shows PDFs.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -11,13 +12,14 @@ from docutils.statemachine import StringList, string2lines
 from sphinx.parsers import RSTParser
 
 from kinetoscope.book.book import book_of
+from kinetoscope.book.gallery import names_of_figures
 from kinetoscope.book.used import note_page
 from kinetoscope.record.script import CodeBlock, Script
 
 if TYPE_CHECKING:
     from docutils import nodes
 
-    from kinetoscope.record.store import ExampleRecording
+    from kinetoscope.book.book import Book
 
 _HEADER = re.compile(r"\.\. GENERATED FROM PYTHON SOURCE LINES (\d+)-(\d+)$")
 _FOOTER = ".. _sphx_glr_download_"
@@ -42,24 +44,17 @@ class GalleryParser(RSTParser):
             super().parse(inputstring, document)
             return
         book = book_of(env)
-        recording = book.example(env.docname)
         note_page(env, book, script.stem)
-        machine = book.machine().provenance.machine.gpu
         lines = string2lines(inputstring, tab_width=document.settings.tab_width, convert_whitespace=True)
         shown = StringList()
-        for text, line in with_outputs(lines, script, recording, machine):
+        for text, line in with_outputs(lines, script, book):
             # docutils counts from 0 and adds 1 when it reports
             shown.append(text, str(script.path), max(line - 1, 0))
         super().parse(shown, document)
 
 
-def with_outputs(
-    lines: list[str], script: Script, recording: ExampleRecording | None, machine: str
-) -> Iterator[tuple[str, int]]:
-    """The page's lines with the output of each code block after it, each with its 1-based line in the script.
-
-    ``machine``: the name to give where output is missing.
-    """
+def with_outputs(lines: list[str], script: Script, book: Book) -> Iterator[tuple[str, int]]:
+    """The page's lines, each with its 1-based line in the script; after each code block comes its output."""
     blocks = {block.first_line: block for block in script.blocks}
     waiting: CodeBlock | None = None
     source = script.path.read_text(encoding="utf-8").splitlines()
@@ -69,7 +64,7 @@ def with_outputs(
         header = _HEADER.match(text)
         if header or text.startswith(_FOOTER):
             if waiting is not None:
-                yield from _output(waiting, recording, machine)
+                yield from _output(waiting, script, book)
             waiting = None
         if _TITLE_LABEL.match(text):
             yield text, docstring
@@ -91,19 +86,35 @@ def with_outputs(
         else:
             yield text, line
     if waiting is not None:
-        yield from _output(waiting, recording, machine)
+        yield from _output(waiting, script, book)
 
 
-def _output(block: CodeBlock, recording: ExampleRecording | None, machine: str) -> Iterator[tuple[str, int]]:
+def _output(block: CodeBlock, script: Script, book: Book) -> Iterator[tuple[str, int]]:
+    """What the block put out; where machines differ in that, each one's on condition that it is chosen."""
+    machines: dict[str, list[str]] = {}
+    for name in book.here:
+        machines.setdefault(_recorded(block, script, book, name), []).append(name)
+    for rst, names in machines.items():
+        lines = ["", *string2lines(rst, tab_width=8, convert_whitespace=True), ""]
+        if len(machines) > 1:
+            here = " or ".join(f"machine.name == {json.dumps(name)}" for name in names)
+            lines = ["", f".. when:: {here}", *(f"   {line}".rstrip() for line in lines), ""]
+        for text in lines:
+            yield text, block.last_line
+
+
+def _recorded(block: CodeBlock, script: Script, book: Book, machine: str) -> str:
+    recording = book.machine(machine).examples.get(script.stem)
+    gpu = book.machine(machine).provenance.machine.gpu
     if recording is None:
-        rst = UNRECORDED.format(why=f"This code has not been recorded on {machine}.")
-    elif block.key in recording.outputs:
-        rst = recording.outputs[block.key]
-    else:
+        return UNRECORDED.format(why=f"This code has not been recorded on {gpu}.")
+    if block.key not in recording.outputs:
         changed = "Code before this block" if block.code in recording.codes else "This code"
-        rst = UNRECORDED.format(why=f"{changed} has changed since it was recorded on {machine}.")
-    for text in ("", *string2lines(rst, tab_width=8, convert_whitespace=True), ""):
-        yield text, block.last_line
+        return UNRECORDED.format(why=f"{changed} has changed since it was recorded on {gpu}.")
+    rst = recording.outputs[block.key]
+    for figure, name in names_of_figures(recording, book, machine).items():
+        rst = rst.replace(figure.name, name)
+    return rst
 
 
 def _docstring_line(source: list[str]) -> int:

@@ -36,7 +36,7 @@ class ProfilerTable(RecordedDirective):
         "caption": directives.unchanged_required,
     }
 
-    def run(self) -> list[Node]:
+    def show(self) -> list[Node]:
         trace = self.find(self.book.trace)
         if trace is None:
             return self.nothing_to_show()

@@ -13,6 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from kinetoscope.book.book import Book, UnknownName, book_of
 from kinetoscope.book.messages import warn
+from kinetoscope.book.switch import for_each_copy, for_each_machine
 from kinetoscope.book.used import note_fault, note_use
 from kinetoscope.measure import Table, TableError
 from kinetoscope.trace import Trace, TraceError
@@ -21,10 +22,38 @@ Found = TypeVar("Found", Trace, Table)
 
 
 class RecordedDirective(SphinxDirective):
-    """A directive whose one argument is a NAME, with ``:machine:`` to pick another recording."""
+    """A directive whose one argument is a NAME, with ``:machine:`` to pick another recording.
+
+    :meth:`show` is called once for each machine that a reader can choose, as if it were the only one.
+    """
 
     required_arguments = 1
     option_spec: ClassVar[dict[str, Callable[[str], object]]] = {"machine": directives.unchanged_required}
+
+    _captions: dict[str, list[Node]] | None = None
+    _serials: list[int]
+    _ids = 0
+
+    def run(self) -> list[Node]:
+        self._serials = []
+        if self.machine_asked or len(self.book.here) == 1:
+            return self.show()
+        self._captions = for_each_copy(self.env, self.parse_content_to_nodes(), self.state.document)
+        return for_each_machine(self.env, self._once_more)
+
+    def _once_more(self) -> list[Node]:
+        self._ids = 0
+        return self.show()
+
+    def show(self) -> list[Node]:
+        """What stands on the page."""
+        raise NotImplementedError
+
+    def caption(self) -> list[Node]:
+        """The directive's content, with what it says of the machine shown."""
+        if self._captions is None:
+            return self.parse_content_to_nodes()
+        return self._captions[self.book.shown]
 
     @property
     def name_asked(self) -> str:
@@ -54,7 +83,12 @@ class RecordedDirective(SphinxDirective):
         return None
 
     def warn(self, subtype: str, message: str) -> None:
-        """A warning at the directive, given again by every build until it is seen to."""
+        """A warning at the directive, given again by every build until it is seen to.
+
+        None where it is about a machine that a reader has to choose first: it may have done something else.
+        """
+        if not self.book.is_default and not self.machine_asked:
+            return
         warn(subtype, message, self.get_location())
         note_fault(self.env)
 
@@ -68,9 +102,14 @@ class RecordedDirective(SphinxDirective):
         return [nodes.paragraph(text, text, classes=["ks-unmeasured"])]
 
     def new_id(self, prefix: str) -> str:
-        """An HTML id, unique in its page and the same in every build."""
+        """An HTML id, unique in its page, the same in every build, and alike for every machine."""
         name = re.sub(r"\W+", "-", self.name_asked)
-        return f"ks-{prefix}-{name}-{self.env.new_serialno('kinetoscope')}"
+        if self._ids == len(self._serials):
+            self._serials.append(self.env.new_serialno("kinetoscope"))
+        number = self._serials[self._ids]
+        self._ids += 1
+        ident = f"ks-{prefix}-{name}-{number}"
+        return ident if self.book.is_default else f"{ident}-on-{nodes.make_id(self.book.shown)}"
 
 
 def patterns(text: str) -> list[str]:

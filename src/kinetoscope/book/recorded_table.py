@@ -24,7 +24,7 @@ class RecordedTable(RecordedDirective):
         "caption": directives.unchanged_required,
     }
 
-    def run(self) -> list[Node]:
+    def show(self) -> list[Node]:
         table = self.find(self.book.table)
         if table is None:
             return self.nothing_to_show()

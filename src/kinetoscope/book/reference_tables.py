@@ -229,6 +229,10 @@ CLAIM_FIELDS: dict[str, tuple[str, str]] = {
     "verdict": ("text", "One of the verdicts."),
     "machine": ("text", "The machine whose recording was judged: its folder."),
     "page": ("text", "The name of the document; its address is this and ``.html#``, then the id."),
+    "elsewhere": (
+        "object",
+        "By machine that a reader can switch to, an object with ``verdict``, ``expression`` and ``value``.",
+    ),
 }
 
 

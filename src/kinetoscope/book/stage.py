@@ -92,6 +92,7 @@ def _open_book(app: Sphinx) -> None:
         machines=machines,
         shown=on_show,
         is_reference=now is None or on_show == reference,
+        switch=_switch(app, machines, on_show) if app.builder.name in SITES else (),
         scripts=scripts,
         failed=frozenset(failure.path for failure in run.failures),
         is_html=app.builder.format == "html",
@@ -100,6 +101,21 @@ def _open_book(app: Sphinx) -> None:
     set_book(app.env, book)
     _warn_about_damage(book)
     _warn_about_stale_blocks(book)
+
+
+def _switch(app: Sphinx, machines: Iterable[str], on_show: str) -> tuple[str, ...]:
+    """The machines a page can show: its default, the one the book is held to, the others in their order."""
+    asked = app.config.kinetoscope_switch.strip()
+    names = list(machines) if asked == "all" else [name.strip() for name in asked.split(",") if name.strip()]
+    unknown = [name for name in names if name not in machines]
+    if unknown:
+        raise KinetoscopeError(
+            f"kinetoscope_switch names {', '.join(unknown)}, of which there is no recording; "
+            f"there are: {', '.join(machines)}"
+        )
+    reference = app.config.kinetoscope_machine
+    names.sort(key=lambda name: (name != on_show, name != reference))
+    return tuple(dict.fromkeys([on_show, *names]))
 
 
 def _own_name(asked: str, now: Provenance) -> str:

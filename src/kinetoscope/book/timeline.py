@@ -35,7 +35,7 @@ class Timeline(RecordedDirective):
         "title": directives.unchanged_required,
     }
 
-    def run(self) -> list[Node]:
+    def show(self) -> list[Node]:
         trace = self.find(self.book.trace)
         if trace is None:
             return self.nothing_to_show()
@@ -46,11 +46,12 @@ class Timeline(RecordedDirective):
         }
         ident = self.new_id("timeline")
         try:
-            html = figure_html(trace, ident=ident, title=self.options.get("title"), **view)
+            title = self.options.get("title")
+            html = figure_html(trace, ident=ident, title=title, name=self.name_asked, **view)
             alt = describe(trace, lay_out(trace, width=640, **view))
         except LayoutError as error:
             return self.refuse("option", f"{self.name_asked}: {error}")
-        node = timeline("", *self.parse_content_to_nodes(), ids=[ident])
+        node = timeline("", *self.caption(), ids=[ident])
         node["html"] = html.rstrip().removesuffix("</figure>")
         node["alt"], node["view"] = alt, view
         node["trace"], node["machine"] = self.name_asked, self.machine_asked

@@ -34,7 +34,7 @@ class TraceCompare(RecordedDirective):
         "no-timelines": directives.flag,
     }
 
-    def run(self) -> list[Node]:
+    def show(self) -> list[Node]:
         found = []
         for name in self.arguments:
             self.asked = name
@@ -46,7 +46,7 @@ class TraceCompare(RecordedDirective):
         kinds = (Kind.OP,) if self.options.get("by") == "op" else DEFAULT_KINDS
         pairs = compare(before, after, *kinds)
         figures = [] if "no-timelines" in self.options else self._figures(before, after, pairs, kinds)
-        return [*figures, self._table(pairs), *self.parse_content_to_nodes()]
+        return [*figures, self._table(pairs), *self.caption()]
 
     @property
     def name_asked(self) -> str:
@@ -64,7 +64,7 @@ class TraceCompare(RecordedDirective):
             caption = nodes.paragraph("", "", nodes.Text(when), nodes.literal(name, name))
             node = timeline("", caption, ids=[ident])
             node["html"] = (
-                figure_html(trace, ident=ident, title=name, **view).rstrip().removesuffix("</figure>")
+                figure_html(trace, ident=ident, name=name, **view).rstrip().removesuffix("</figure>")
             )
             node["alt"], node["view"] = describe(trace, lay_out(trace, width=640, **view)), view
             node["trace"], node["machine"] = name, self.machine_asked

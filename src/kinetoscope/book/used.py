@@ -23,6 +23,8 @@ class Use(NamedTuple):
     """``""``: every machine there is"""
     example: str
     """stem of an example; ``""``: the machine itself; ``"*"``: all its examples"""
+    fixed: bool = False
+    """whether the page asks for that machine by name, whichever a reader chooses"""
 
 
 _FAULTY = "faulty"
@@ -35,12 +37,14 @@ def note_use(env: BuildEnvironment, book: Book, name: str, machine: str | None =
         owner = book.machine(machine).owner(name)
     except UnknownName:
         owner = None
-    _note(env, book, Use(machine or book.shown, "*" if owner is None else owner.stem))
+    stem = "*" if owner is None else owner.stem
+    _note(env, book, Use(machine or book.shown, stem, fixed=machine is not None))
 
 
 def note_page(env: BuildEnvironment, book: Book, stem: str) -> None:
-    """Notes that the page being read is that of the example ``stem`` on the machine shown."""
-    _note(env, book, Use(book.shown, stem))
+    """Notes that the page being read is that of the example ``stem``."""
+    for machine in book.here:
+        _note(env, book, Use(machine, stem))
 
 
 def note_machine(env: BuildEnvironment, book: Book) -> None:
@@ -58,10 +62,18 @@ def note_fault(env: BuildEnvironment) -> None:
     _uses(env).setdefault(env.docname, {})[Use("", _FAULTY)] = _FAULTY
 
 
-def machines_of(env: BuildEnvironment, docname: str) -> list[str]:
-    """The machines whose recordings a page shows, the one shown by default first."""
+def has_switch(env: BuildEnvironment, docname: str) -> bool:
+    """Whether a page shows something of whichever machine a reader chooses, and there is a choice."""
     book = book_of(env)
-    found = {use.machine for use in _uses(env).get(docname, {}) if _is_shown(book, use)}
+    uses = _uses(env).get(docname, {})
+    return len(book.switch) > 1 and any(_is_shown(book, use) and not use.fixed for use in uses)
+
+
+def machines_of(env: BuildEnvironment, docname: str) -> list[str]:
+    """The machines whose recordings a page shows where one is chosen, that one first."""
+    book = book_of(env)
+    uses = [use for use in _uses(env).get(docname, {}) if _is_shown(book, use)]
+    found = {use.machine if use.fixed else book.shown for use in uses}
     return sorted(found, key=lambda name: (name != book.shown, name))
 
 
@@ -95,7 +107,7 @@ def _note(env: BuildEnvironment, book: Book, use: Use) -> None:
 
 def _fingerprint(book: Book, use: Use) -> str:
     names = [use.machine] if use.machine else sorted(book.machines)
-    parts = [book.shown, str(book.is_strict)]
+    parts = [*book.switch, str(book.is_held)]
     for name in names:
         machine = book.machines.get(name)
         if machine is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 
 Outcome = Literal["holds", "in part", "fails", "not measured"]
 """``not measured``: on a machine that is not the book's, whose recording lacks what the sentence is about"""
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What came of a sentence on another machine, as in :class:`Verdict`."""
+
+    verdict: Outcome
+    expression: str
+    value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +46,8 @@ class Verdict:
     machine: str
     page: str
     """document name; the id of the sentence there is ``id``"""
+    elsewhere: Mapping[str, Elsewhere] = field(default_factory=dict)
+    """by name of the machine, where a reader can switch to others"""
 
 
 def add_verdict(env: BuildEnvironment, verdict: Verdict, location: str) -> None:

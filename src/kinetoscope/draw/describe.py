@@ -33,7 +33,18 @@ def describe(trace: Trace, layout: Layout) -> str:
     gpu = [event for event in shown if event.kind.on_gpu]
     parts = [_cpu(layout, shown), _gpu(gpu, len({event.lane for event in gpu}))]
     text = f"{_scope(trace, layout)}: {'; '.join(part for part in parts if part)}."
-    return f"{text} {told}" if (told := _changes(layout)) else text
+    return " ".join(part for part in (text, _highlighted(layout), _changes(layout)) if part)
+
+
+def _highlighted(layout: Layout) -> str:
+    """What the figure points out."""
+    bars = [bar for bar in layout.bars if bar.highlighted and not bar.faded]
+    marked = [event for bar in bars for event in (bar.event, *bar.merged)]
+    counts = Counter(_name(event) for event in marked)
+    parts = [name if count == 1 else count_word(count, name, name) for name, count in counts.items()]
+    if len(parts) > _MOST:
+        parts = [*parts[:_MOST], count_word(len(parts) - _MOST, "more name")]
+    return f"Highlighted: {_listing(parts)}." if parts else ""
 
 
 def _changes(layout: Layout) -> str:
@@ -46,7 +57,11 @@ def _changes(layout: Layout) -> str:
 
 def headline(trace: Trace, layout: Layout) -> str:
     """A title for the picture: what it covers and how long that is."""
-    return layout.note or f"{_scope(trace, layout)}, {brief_time(layout.window.dur)}"
+    window = layout.window
+    # On one scale with a longer one a figure shows more than its step.
+    last = max((step.end for step in window.steps), default=window.end)
+    dur = window.dur if window.zoom is not None else min(window.dur, last - window.start)
+    return layout.note or f"{_scope(trace, layout)}, {brief_time(dur)}"
 
 
 def count_word(number: int, noun: str, plural: str | None = None) -> str:
@@ -84,15 +99,45 @@ def _cpu(layout: Layout, shown: Sequence[Event]) -> str:
     if not outer:
         return f"{place} no op" if lanes else ""
     if len(outer) > 1:
-        listed = [f"{_name(op)} ({brief_time(op.dur)})" for op in outer[:_MOST]]
-        if len(outer) > _MOST:
-            listed.append(count_word(len(outer) - _MOST, "more op"))
+        groups: dict[str, list[Event]] = {}
+        for op in outer:
+            groups.setdefault(_name(op), []).append(op)
+        # The one that most of the time is spent in is worth a look inside.
+        longest = max(outer, key=lambda op: op.dur)
+        inside_of = _holding(longest) if 2 * longest.dur > sum(op.dur for op in outer) else ""
+        listed = [
+            _group(name, group, inside_of if longest in group else "")
+            for name, group in list(groups.items())[:_MOST]
+        ]
+        if left := sum(len(group) for group in list(groups.values())[_MOST:]):
+            listed.append(count_word(left, "more op"))
         return f"{place} {_listing(listed)}"
-    below = list(dict.fromkeys(_name(child) for child in outer[0].children if child.kind is Kind.OP))
+    holding = _holding(outer[0])
+    return f"{place} {_name(outer[0])}, {brief_time(outer[0].dur)}{f', {holding}' if holding else ''}"
+
+
+def _group(name: str, group: Sequence[Event], holding: str) -> str:
+    """Ops of one name: ``aten::mul (11 µs)``, ``three aten::linear (116 µs in all)``."""
+    time = brief_time(sum(op.dur for op in group))
+    if len(group) > 1:
+        return f"{count_word(len(group), name, name)} ({time} in all)"
+    return f"{name} ({time}{f', {holding}' if holding else ''})"
+
+
+def _holding(op: Event) -> str:
+    """The ops directly in an op, whatever ranges lie between, each name once."""
+    found: list[str] = []
+    inside = list(op.children)
+    while inside:
+        child = inside.pop(0)
+        if child.kind is Kind.OP:
+            found.append(_name(child))
+        else:
+            inside = [*child.children, *inside]
+    below = list(dict.fromkeys(found))
     if len(below) > _MOST:
         below = [*below[:_MOST], count_word(len(below) - _MOST, "more", "more")]
-    holding = f", holding {_listing(below)}" if below else ""
-    return f"{place} {_name(outer[0])}, {brief_time(outer[0].dur)}{holding}"
+    return f"holding {_listing(below)}" if below else ""
 
 
 def _above(event: Event, among: set[int]) -> bool:

@@ -30,6 +30,7 @@ def figure_html(
     ident: str,
     caption: str = "",
     title: str | None = None,
+    name: str = "",
     steps: Steps = None,
     zoom: str | None = None,
     highlight: Sequence[str] = (),
@@ -40,8 +41,8 @@ def figure_html(
     """A ``<figure class="ks-timeline">`` that reads well from 340 px to the page's full width.
 
     ``ident`` becomes the figure's id and must be unique in the page; ``caption`` is HTML, put into
-    the ``<figcaption>`` as it is; ``title`` is plain text, by default what the figure covers.  The
-    other options are :func:`~kinetoscope.draw.layout.lay_out`'s.
+    the ``<figcaption>`` as it is; ``title`` is plain text, by default what the figure covers, after the
+    trace's ``name`` if that is given.  The other options are :func:`~kinetoscope.draw.layout.lay_out`'s.
 
     Raises :class:`~kinetoscope.draw.window.LayoutError` as ``lay_out`` does, and ValueError for an
     ``ident`` that is no HTML id.
@@ -61,7 +62,7 @@ def figure_html(
         )
         for w in (WIDE_PX, NARROW_PX)
     )
-    title = title or headline(trace, wide)
+    title = title or (f"{name}: " if name else "") + headline(trace, wide)
     text = describe(trace, wide)
     window = wide.window
     compared = " ks-compared" if changes is not None else ""

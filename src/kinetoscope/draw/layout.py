@@ -111,7 +111,9 @@ def _add_bars(picture: Layout, lane: int, seen: list[tuple[Event, int]]) -> None
         kind = kind_class(event)
         before = last.get(row)
         tiny = end - x < 1
-        if before and tiny and before.w <= style.least and x < before.x + before.w and before.kind == kind:
+        same = before is not None and before.w <= style.least and before.kind == kind
+        # Where kinds take turns a bar may hold several: else each would push the next one further away.
+        if before and tiny and x < before.x + before.w and (same or x < before.x + before.w - 1):
             before.merged.append(event)
             before.w = max(before.w, end - before.x)
             before.faded = before.faded and faded

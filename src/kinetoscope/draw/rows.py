@@ -75,10 +75,12 @@ def _nested_rows(events: list[Event]) -> list[int]:
     """
     order = sorted(range(len(events)), key=lambda i: (events[i].start, -events[i].dur, events[i].index))
     rows = [0] * len(events)
+    # Each one put here is below all before it, so the last that has not ended is the lowest that has not.
     active: list[tuple[int, int]] = []
     for i in order:
-        active = [(end, row) for end, row in active if end > events[i].start]
-        rows[i] = max((row for _, row in active), default=-1) + 1
+        while active and active[-1][0] <= events[i].start:
+            active.pop()
+        rows[i] = active[-1][1] + 1 if active else 0
         active.append((events[i].end, rows[i]))
     return rows
 

@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 from kinetoscope.draw.names import clean, matches, short_name
+from kinetoscope.draw.palette import kind_class
 from kinetoscope.draw.times import UNITS, TimeUnit, column_unit, in_unit
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ def html_table(
     out += [f"<thead><tr>{heads}</tr></thead>", "<tbody>"]
     for row, line in zip(rows, cells, strict=True):
         name = "" if first is None else line[first].text
-        marked = ' class="ks-marked"' if any(matches(name, pattern) for pattern in highlight) else ""
+        classes = [*(["ks-marked"] if any(matches(name, p) for p in highlight) else []), *_kind(row)]
+        marked = f' class="{" ".join(classes)}"' if classes else ""
         written = "".join(_html(column, line, i, first) for i, column in enumerate(columns))
         out.append(f"<tr{marked}{_events(row)}>{written}</tr>")
     if not rows:
@@ -201,6 +203,15 @@ def _name(name: str) -> str:
     full = escape(name, quote=True)
     summary = f'<summary title="{full}"><code>{_t(short)}</code></summary>'
     return f'<details class="ks-name">{summary}<code>{_t(name)}</code></details>'
+
+
+def _kind(row: object) -> list[str]:
+    """The classes that give a row the colour of its events in a timeline, where they have one."""
+    events = row.get("events") if isinstance(row, Mapping) else getattr(row, "events", None)
+    if not events or isinstance(events, str):
+        return []
+    kinds = {kind_class(event) for event in events}
+    return ["ks-kind", f"ks-{kinds.pop()}"] if len(kinds) == 1 else []
 
 
 def _events(row: object) -> str:

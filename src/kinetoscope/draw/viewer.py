@@ -1,4 +1,4 @@
-"""What the walkable timeline consists of: classic scripts, in the order in which they must run, and a style sheet.
+"""What the walkable timeline consists of: classic scripts, in the order they must run in, and a style sheet.
 
 A page of the book loads them when a figure comes near the screen; a page that stands alone holds them, before
 the script that :func:`kinetoscope.draw.data_script` makes.
@@ -54,12 +54,15 @@ def key_help() -> list[tuple[str, str]]:
     return re.findall(r'\["([^"]+)", "([^"]+)"\]', listed)
 
 
+_TRAILING = re.compile(r"(?<=[;,{}]) +// .*$")
+
+
 def _without_comments(script: str) -> str:
-    """``script`` without the lines that hold nothing but a comment, and without indentation."""
+    """``script`` without indentation and comments, as far as these are whole lines or end one."""
     kept, inside = [], False
     for line in map(str.strip, script.splitlines()):
         inside = inside or line.startswith("/*")
         if line and not inside and not line.startswith("//"):
-            kept.append(f"{line}\n")
+            kept.append(_TRAILING.sub("", line) + "\n")
         inside = inside and not line.endswith("*/")
     return "".join(kept)

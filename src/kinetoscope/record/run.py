@@ -277,8 +277,11 @@ def _collect(
         return Failure(
             script.path, 0, "wrote no trace: export one with prof.export_chrome_trace('traces/NAME.json.gz')"
         )
-    for path in sorted((scratch / "src" / gallery_dir / "images").glob("*.png")):
+    images = scratch / "src" / gallery_dir / "images"
+    for path in sorted(images.glob("*.png")):
         files[path.name] = path.read_bytes()
+    for path in sorted(images.glob("*.svg")):
+        files[path.name] = scrubber.text(path.read_text(encoding="utf-8")).encode("utf-8")
     return files
 
 

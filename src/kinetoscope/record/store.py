@@ -7,6 +7,7 @@
     docs/recordings/<machine>/<example>/NAME.json.gz   a trace
     docs/recordings/<machine>/<example>/NAME.csv       a table the example measured
     docs/recordings/<machine>/<example>/*.png          its figures
+    docs/recordings/<machine>/<example>/*.svg          the same, for pages that are light or dark
 
 A new recording of an example is written to ``.<example>.new`` beside the old one and swapped in when whole.
 Only a recorder puts right what a killed one left; who reads changes nothing, and finds a recording that a
@@ -86,6 +87,11 @@ class ExampleRecording:
     @property
     def figures(self) -> list[Path]:
         return sorted(self.folder.glob("*.png"))
+
+    @property
+    def drawings(self) -> dict[str, Path]:
+        """SVG of each figure that was kept as one, by the figure's stem."""
+        return self._stems(".svg")
 
     @cached_property
     def fingerprint(self) -> str:

@@ -57,9 +57,19 @@
     }
   }, { rootMargin: "300px 0px" });
 
+  const watched = new WeakSet();
+  const watch = () => {
+    for (const figure of document.querySelectorAll("figure.ks-timeline")) {
+      if (watched.has(figure) || !figure.querySelector(".ks-tools[data-src]")) continue;
+      watched.add(figure);
+      near.observe(figure);
+    }
+  };
+  // Figures of another machine come into the page when it is chosen.
+  document.addEventListener("kinetoscope:machine", watch);
+
   const begin = () => {
-    const figures = document.querySelectorAll("figure.ks-timeline");
-    for (const figure of figures) if (figure.querySelector(".ks-tools[data-src]")) near.observe(figure);
+    watch();
     // "#figure@start-end,…" is where a reader was; the browser itself knows no such place.
     const id = /^#([^@]+)@/.exec(location.hash)?.[1];
     const asked = id && document.getElementById(decodeURIComponent(id));

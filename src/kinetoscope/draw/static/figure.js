@@ -39,7 +39,7 @@
       this.key = model.key;
       const start = Number(element.dataset.start ?? 0) - origin;
       const end = Number(element.dataset.end ?? model.extent) - origin;
-      this.view = view ?? new ks.View(start, end, -origin, model.extent - origin);
+      this.view = view ?? new ks.View(start, end, (model.data.start ?? 0) - origin, model.extent - origin);
       this.layout = new ks.Layout(model, this.view, origin);
       this.layout.homeSteps = this._homeSteps(start + origin, end + origin);
       this.selected = -1;
@@ -110,7 +110,7 @@
         this.invalidate();
         this.emit("view");
       });
-      new ResizeObserver(() => this.resize()).observe(this.host);
+      new ResizeObserver(() => this.resize()).observe(this.frame);
       ks.onThemeChange(() => {
         this.painter.readColours();
         this.invalidate();
@@ -129,11 +129,24 @@
     }
 
     resize() {
-      const width = this.host.clientWidth;
-      if (!width) return;
-      const narrow = this.element.clientWidth < 600;
+      let width = this.frame.clientWidth - 8;
+      if (width <= 0) return;
+      // As large as the picture under it, whatever the page's styles make of that.
+      const picture = [...this.frame.querySelectorAll(".ks-svg")].find(svg => svg.getClientRects().length);
+      let narrow = this.element.clientWidth < 600;
       const [units, least, most] = narrow ? NARROW : WIDE;
       this.scale = Math.min(Math.max(width, least), most) / units;
+      if (picture) {
+        const drawn = picture.viewBox.baseVal.width;
+        narrow = drawn < 480;
+        const box = picture.getBoundingClientRect();
+        this.scale = box.width / drawn;
+        // In the same place where there is little room beside it, else in all the room there is.
+        width = picture.parentElement.getBoundingClientRect().width;
+        if (width < 1.06 * box.width) width = box.width;
+      }
+      this.width = width;
+      this.host.style.width = picture ? `${width}px` : "";
       this.layout.resize(width / this.scale, narrow);
       this.layout.needRows(this.view.atHome);
       this._fitHeight();
@@ -145,7 +158,7 @@
       if (this.view.atHome) this._home = wanted;
       const height = Math.min(wanted, Math.max(TALLEST, this._home ?? 0));
       this.host.style.height = `${height.toFixed(2)}px`;
-      this.painter.resize(this.host.clientWidth, height, this.scale);
+      this.painter.resize(this.width, height, this.scale);
     }
 
     /** Draw before the next picture on the screen. */
@@ -248,7 +261,7 @@
       if (this.painter.tape) this.setTape(null);
       else if (this.view.back()) this.say("Back.");
       else if (this.selected >= 0) this.select(-1);
-      else if (this.hits.length) this.setHits(new Int32Array(0));
+      else if (this.hits.length) this.closeFind();
       else return false;
       return true;
     }

@@ -56,11 +56,15 @@
       tell();
     };
 
-    const shut = () => {
+    /** Close the search and forget what it found. */
+    figure.closeFind = () => {
       bar.hidden = true;
       input.value = "";
       run();
       figure.emit("finding", false);
+    };
+    const shut = () => {
+      figure.closeFind();
       figure.host.focus({ preventScroll: true });
     };
 

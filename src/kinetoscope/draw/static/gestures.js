@@ -33,7 +33,8 @@
       host.setPointerCapture(event.pointerId);
       if (down.size === 2) {
         press = null;
-        pinch = null;
+        const [a, b] = [...down.values()];
+        pinch = { a: layout.timeAt(a.x), b: layout.timeAt(b.x), y: (a.y + b.y) / 2 };
         view.remember("pinch");
         return;
       }
@@ -82,9 +83,8 @@
     /** Pinch and two-finger pan: both fingers stay on the moments they were put on. */
     const twoFingers = () => {
       const [a, b] = [...down.values()];
-      pinch ??= { a: layout.timeAt(a.x), b: layout.timeAt(b.x), y: (a.y + b.y) / 2 };
       const apart = b.x - a.x;
-      if (Math.abs(apart) < 12) return;
+      if (!pinch || Math.abs(apart) < 12) return;
       const perPx = (pinch.b - pinch.a) / apart;
       if (perPx <= 0) return;
       const start = pinch.a - (a.x - layout.style.side) * perPx;

@@ -51,11 +51,12 @@
       const name = room > 2 ? lettering.fit(id, room) : "";
       const inside = name !== "" && (lettering.whole(id, name) || name.length > TELLING);
       if (!inside && (gpu || layout.arrows < MANY_LABELS) && !layout.overlaid) {
-        const after = this._beside(id, x + w + style.pad, this._untilStem(k, free, gpu) - style.pad, gpu);
+        const until = this._untilStem(k, free, gpu) - style.pad;
+        const after = this._beside(id, x + w + style.pad, until, gpu);
         const before = gpu ? this._beside(id, taken + style.pad, x - style.pad, true) : "";
         const best = before.length > after.length ? before : after;
         if (best.length > name.length) {
-          if (best === after) return this._writeBeside(i, best, x + w + style.pad, free - style.pad, row, 1);
+          if (best === after) return this._writeBeside(i, best, x + w + style.pad, until, row, 1);
           this._writeBeside(i, best, x - style.pad, taken + style.pad, row, -1);
           return 0;
         }

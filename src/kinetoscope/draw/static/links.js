@@ -39,8 +39,9 @@
     const wanted = source ? eventsOf(source) : new Map();
     for (const figure of ks.figures) {
       const places = wanted.get(figure.key) ?? [];
-      if (!places.length && !figure.external.length) continue;
-      figure.light(places.map(index => figure.model.position(index)).filter(i => i >= 0));
+      const pinned = figure.pinned ?? [];
+      if (!places.length && !pinned.length && !figure.external.length) continue;
+      figure.light(places.length ? places.map(index => figure.model.position(index)).filter(i => i >= 0) : pinned);
     }
   };
 
@@ -85,17 +86,22 @@
 
   // One tab stop for all numbers of the page, one for each table: arrow keys go on from there.
   let numbers = [];
+  const how = ks.make("p", { class: "ks-unseen", id: "ks-numbers-how" },
+    "Shows its events in the timeline. Arrow keys go to the next number.");
+  const seen = number => number.getClientRects().length > 0;
+  const stop = (at = numbers.find(seen)) => {
+    for (const number of numbers) number.tabIndex = number === at ? 0 : -1;
+  };
   const rove = () => {
     numbers = [...document.querySelectorAll(`.ks-measured${SOURCES}, span[data-trace]${SOURCES}`)].filter(useful);
-    const how = ks.make("p", { class: "ks-unseen", id: "ks-numbers-how" },
-      "Shows its events in the timeline. Arrow keys go to the next number.");
     if (numbers.length) (document.querySelector("main") ?? document.body).append(how);
-    numbers.forEach((number, k) => {
-      number.tabIndex = k ? -1 : 0;
+    for (const number of numbers) {
+      number.tabIndex = -1;
       number.setAttribute("role", "button");
       number.setAttribute("aria-describedby", how.id);
       number.classList.add("ks-walkable");
-    });
+    }
+    stop();
     for (const row of document.querySelectorAll(`.ks-table[data-trace] tr${SOURCES}`)) {
       if (!useful(row)) continue;
       row.tabIndex = -1;
@@ -106,10 +112,13 @@
     }
   };
 
-  const ours = target => target.closest?.(".ks-walkable") ?? null;
+  const ours = target => target?.closest?.(".ks-walkable") ?? null;
   const listen = () => {
     rove();
-    document.addEventListener("pointerover", event => event.pointerType !== "touch" && light(ours(event.target)));
+    document.addEventListener("kinetoscope:machine", rove);
+    document.addEventListener("pointerover", event => {
+      if (event.pointerType !== "touch") light(ours(event.target) ?? ours(document.activeElement));
+    });
     document.addEventListener("focusin", event => light(ours(event.target)));
     document.addEventListener("focusout", () => light(null));
     document.addEventListener("click", event => {
@@ -130,19 +139,20 @@
         (rows[k + by] ?? (k + by < 0 ? table : rows[k])).focus();
       } else if (inRows && event.key === "Escape" && event.target !== table) table.focus();
       else if (by && numbers.includes(event.target)) {
-        const next = numbers[numbers.indexOf(event.target) + by];
+        // What is folded away is passed over.
+        const there = numbers.filter(seen);
+        const next = there[there.indexOf(event.target) + by];
         if (!next) return;
-        event.target.tabIndex = -1;
-        next.tabIndex = 0;
+        stop(next);
         next.focus();
       } else if ((event.key === "Enter" || event.key === " ") && event.target.matches(".ks-walkable")) go(event.target);
       else return;
       event.preventDefault();
     });
-    document.addEventListener("focusin", event => {
-      if (!numbers.includes(event.target)) return;
-      for (const number of numbers) number.tabIndex = number === event.target ? 0 : -1;
-    });
+    document.addEventListener("focusin", event => numbers.includes(event.target) && stop(event.target));
+    document.addEventListener("toggle", () => {
+      if (!numbers.some(number => number.tabIndex === 0 && seen(number))) stop();
+    }, true);
   };
   let listening = false;
 

@@ -5,6 +5,7 @@
 
   const PLAIN = ["surface", "text", "muted", "grid", "band", "idle", "arrow", "highlight"];
   const OTHER_STEP = 0.32; // .ks-faded has the same
+  const CROWD = 120; // arrows, beyond which they are faint
   const BESIDE = 0.6; // of overlaid steps, those that the figure is not about
   const ASIDE = ks.ASIDE;
   const MANY_BARS = 1500; // beyond this only bars that are wide enough for an edge get one
@@ -286,7 +287,9 @@
       c.strokeStyle = c.fillStyle = lit ? this.colour.text : this.colour.arrow;
       c.lineWidth = lit ? 1.6 : 1.1;
       for (let other = 0; other < (lit ? 1 : 2); other++) {
-        c.globalAlpha = lit ? 1 : Math.min(this.lit ? ASIDE : 1, other ? OTHER_STEP : 1);
+        // Many lines are a texture, not a drawing: it must not hide the bars.
+        const crowd = n > CROWD ? ASIDE : 1;
+        c.globalAlpha = lit ? 1 : Math.min(crowd, this.lit ? ASIDE : 1, other ? OTHER_STEP : 1);
         c.beginPath();
         for (let a = 0; a < n; a++) {
           const i = layout.arrowOf[a];

@@ -74,12 +74,11 @@
       if (i >= 0) {
         fill(i);
         panel.hidden = false;
-        panel.classList.remove("ks-aside");
         // Grows and never shrinks while one looks around, so that the page below rests.
         panel.style.minHeight = "";
         tallest = Math.max(tallest, panel.offsetHeight);
         panel.style.minHeight = `${tallest}px`;
-      } else panel.classList.add("ks-aside");
+      }
     };
     const close = () => {
       if (figure.selected >= 0 || figure.hovered >= 0) return show();

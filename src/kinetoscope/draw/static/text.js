@@ -152,13 +152,13 @@
       const forms = this.of(id);
       for (const form of forms) if (form.width <= room) return form.text;
       if (room < this.font * 2) return "";
-      // The same room again and again while panning: half a unit of it makes no letter.
-      const key = Math.floor(room * 2);
+      // The same room again and again while panning: so small a part of a unit makes no letter.
+      const key = Math.floor(room * 64 + 1e-6);
       const cut = (this.cut[id] ??= new Map());
       let text = cut.get(key);
       if (text === undefined) {
         if (cut.size > 400) cut.clear();
-        text = truncate(forms[forms.length - 1].text, key / 2, this.font);
+        text = truncate(forms[forms.length - 1].text, key / 64, this.font);
         cut.set(key, text);
       }
       return text;

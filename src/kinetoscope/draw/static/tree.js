@@ -55,7 +55,8 @@
         const parts = new Map();
         for (const i of events) {
           const step = model.stepOf[i];
-          parts.set(step, [...(parts.get(step) ?? []), i]);
+          if (!parts.has(step)) parts.set(step, []);
+          parts.get(step).push(i);
         }
         return [...parts].map(([step, part]) =>
           group(`step${step}`, step < 0 ? "Outside of the steps" : `Step ${model.steps[step].number}`, part));

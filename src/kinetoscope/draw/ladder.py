@@ -1,0 +1,167 @@
+"""One step of several traces on one time scale, each a strip of two lanes: what the CPU asked, what ran.
+
+A strip holds no text and its lengths are shares of its width, so that one drawing serves every width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from kinetoscope.draw.palette import KIND_LABELS, kind_class
+from kinetoscope.draw.times import NS, UNITS, TimeUnit
+from kinetoscope.draw.window import typical_step
+from kinetoscope.trace.events import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kinetoscope.trace.events import Event, Trace
+
+HEIGHT = 34.0
+"""px, of a strip"""
+CPU_TOP, CPU_HEIGHT = 3.0, 8.0
+GPU_TOP, GPU_HEIGHT = 16.0, 15.0
+_LEAST = 0.003
+"""The share of the width that the shortest event is drawn with"""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One bar of a strip."""
+
+    kind: str
+    """key of :attr:`kinetoscope.draw.palette.Theme.kinds`"""
+    on_gpu: bool
+    start: int
+    """ns after the step's begin"""
+    end: int
+    """ns"""
+    faded: bool = False
+    """whether it is another step's work, which this one waited for"""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """One step of a trace."""
+
+    name: str
+    marks: tuple[Mark, ...]
+    cpu_end: int
+    """ns after its begin at which the CPU was through with the step"""
+    end: int
+    """ns after its begin at which all it had asked for was done"""
+
+
+def strip(trace: Trace, name: str) -> Strip:
+    """A typical step of ``trace`` (of a trace without steps all of it)."""
+    if trace.steps:
+        step = typical_step(trace.steps)
+        begin, cpu_end, end = step.start, step.event.end, step.end
+        own = {id(event) for event in step.gpu}
+    else:
+        begin = min((event.start for event in trace.events), default=0)
+        cpu_end = end = max((event.end for event in trace.events), default=begin)
+        own = {id(event) for event in trace.events}
+
+    def mark(event: Event, *, faded: bool = False) -> Mark:
+        start, stop = max(event.start, begin), min(event.end, end)
+        return Mark(kind_class(event), event.kind.on_gpu, start - begin, stop - begin, faded)
+
+    shown = [event for event in trace.events if event.end > begin and event.start < end]
+    ops = [mark(e) for e in shown if e.kind is Kind.OP and not _in_op(e) and e.start < cpu_end]
+    # Not the wait at the very end of a recording, which is the profiler's.
+    calls = [mark(e) for e in shown if e.kind is Kind.CALL and begin <= e.start < cpu_end]
+    gpu = [
+        mark(e, faded=id(e) not in own) for e in shown if e.kind in (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET)
+    ]
+    return Strip(name, (*ops, *calls, *gpu), cpu_end - begin, end - begin)
+
+
+def _in_op(event: Event) -> bool:
+    above = event.parent
+    while above is not None:
+        if above.kind is Kind.OP:
+            return True
+        above = above.parent
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The time that all strips of a ladder share."""
+
+    length: int
+    """ns"""
+    ticks: tuple[tuple[float, str], ...]
+    """share of the length, and what is written there"""
+
+
+def common_scale(strips: Iterable[Strip]) -> Scale:
+    """From 0 to the end of the longest strip, with four to seven ticks."""
+    length = max((each.end for each in strips), default=0) or 1
+    step = next(
+        size * 10**power for power in range(12) for size in (1, 2, 5) if length / (size * 10**power) <= 7
+    )
+    unit = _unit(length)
+    ticks = tuple(
+        (at / length, f"{at / unit.ns:g} {unit.name}" if at else "0") for at in range(0, length + 1, step)
+    )
+    return Scale(length, ticks)
+
+
+def _unit(length: int) -> TimeUnit:
+    fitting = [unit for unit in UNITS.values() if length >= 2 * unit.ns]
+    return max(fitting, key=lambda unit: unit.ns, default=NS)
+
+
+def strip_svg(strip: Strip, scale: Scale, *, label: str) -> str:
+    """The strip as one ``<svg>`` as wide as its place; ``label`` is plain text for who does not see it."""
+    bottom = _n(HEIGHT)
+    size, track = f'width="100%" height="{bottom}"', f'y="{_n(GPU_TOP)}" height="{_n(GPU_HEIGHT)}"'
+    out = [
+        f'<svg class="ks-strip" role="img" aria-label="{escape(label, quote=True)}" {size}>',
+        f'<rect class="ks-band" x="0" y="0" width="{_p(strip.cpu_end / scale.length)}" height="{bottom}"/>',
+        f'<rect class="ks-idle" x="0" {track} width="{_p(strip.end / scale.length)}"/>',
+    ]
+    out += [
+        f'<line class="ks-grid" x1="{_p(at)}" x2="{_p(at)}" y1="0" y2="{bottom}"/>' for at, _ in scale.ticks
+    ]
+    for mark in strip.marks:
+        top, high = (GPU_TOP, GPU_HEIGHT) if mark.on_gpu else (CPU_TOP, CPU_HEIGHT)
+        wide = max((mark.end - mark.start) / scale.length, _LEAST)
+        faded = " ks-faded" if mark.faded else ""
+        out.append(
+            f'<rect class="ks-mark ks-{mark.kind}{faded}" x="{_p(mark.start / scale.length)}" y="{_n(top)}"'
+            f' width="{_p(wide)}" height="{_n(high)}" rx="1"/>'
+        )
+    return "\n".join([*out, "</svg>"])
+
+
+def axis_html(scale: Scale) -> str:
+    """The ticks' labels, to stand under the strips."""
+    # A label that would stand beyond the end is left out.
+    labels = "".join(
+        f'<span style="left: {_p(at)}">{escape(text)}</span>' for at, text in scale.ticks if at < 0.97
+    )
+    return f'<div class="ks-ladder-axis" aria-hidden="true">{labels}</div>'
+
+
+def ladder_legend(strips: Sequence[Strip]) -> str:
+    """A list of the kinds of bars that are in the strips."""
+    present = {mark.kind for each in strips for mark in each.marks}
+    entries = [(f"ks-{kind}", label) for kind, label in KIND_LABELS.items() if kind in present]
+    entries.append(("ks-idle", "stream idle"))
+    if any(mark.faded for each in strips for mark in each.marks):
+        entries.append(("ks-faded", "work of the step before"))
+    items = "".join(f'<li><span class="ks-swatch {css}"></span>{label}</li>' for css, label in entries)
+    return f'<ul class="ks-legend">{items}</ul>'
+
+
+def _n(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _p(share: float) -> str:
+    return f"{100 * share:.2f}".rstrip("0").rstrip(".") + "%"

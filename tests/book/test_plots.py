@@ -1,0 +1,96 @@
+"""An example's own matplotlib figures: recorded as drawings, shown in the page's colours."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+PLOT = '''\
+"""
+A plot
+======
+
+Some words about a plot.
+"""
+
+import shutil
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+Path("traces").mkdir(exist_ok=True)
+shutil.copyfile("{data}/traces/linear_1024_32_64_eager.json.gz", "traces/plotted.json.gz")
+
+# %%
+# Drawn here.
+
+figure, axes = plt.subplots()
+axes.barh(["slow", "fast"], [20, 4.25], color=["#1b7f74", "#123456"])
+axes.set_xlabel("time in µs")
+axes.set_title("One < call & more")
+'''
+COLOURS = re.compile(r"#[0-9a-f]{6}")
+
+
+@pytest.fixture
+def plotted(site):
+    """A book with one example that draws, recorded by the scraper that the book itself uses."""
+    site.edit("conf.py", '["matplotlib", ', '["kinetoscope.book.scraper.figures", ')
+    site.write("examples/three.py", PLOT)
+    site.with_gpu("Test GPU 9000")
+    built = site.build("-W", "-D", "kinetoscope_only=three", mode="record")
+    assert built.status == 0, built.err
+    return site, built
+
+
+def test_a_figure_is_kept_twice_and_shown_in_the_colours_of_the_page(plotted) -> None:
+    site, built = plotted
+    folder = site.recordings / "test-gpu-9000/three"
+    assert {path.name for path in folder.glob("sphx*")} == {
+        "sphx_glr_three_001.png",
+        "sphx_glr_three_001.svg",
+    }
+    drawing = (folder / "sphx_glr_three_001.svg").read_text("utf-8")
+    assert drawing.startswith("<svg")
+    assert "<text" in drawing, "text stays text"
+    assert not re.search(r"<dc:date|matplotlib.org|DOCTYPE", drawing)
+    page = built.html("gallery/three")
+    [shown] = re.findall(r'<figure class="ks-plot".*?</figure>', page, re.DOTALL)
+    # a colour of the palette is the palette's, black and white are the page's, any other has a dark twin
+    assert "fill: var(--ks-kernel)" in shown
+    assert "var(--ks-surface)" in shown
+    assert set(COLOURS.findall(shown)) - {"#123456"}, "the dark page has a lighter one"
+    [light, dark] = re.findall(r"--ks-own-1:(#\w+);", shown)
+    assert light == "#123456" != dark
+    assert not COLOURS.search(re.sub(r"<style>.*?</style>", "", shown, flags=re.DOTALL))
+    assert "<img" not in shown
+    ids = re.findall(r' id="([^"]+)"', shown)
+    assert ids
+    assert all(ident.startswith("ks-plot-sphx_glr_three_001") for ident in ids)
+    assert set(re.findall(r'(?:url\(#|href="#)([^")]+)', shown)) <= set(ids)
+
+
+def test_other_builders_show_the_picture_and_say_its_words(plotted) -> None:
+    site, built = plotted
+    assert 'aria-label="One &lt; call &amp; more: time in µs, slow 20, fast 4.25."' in built.html(
+        "gallery/three"
+    )
+    latex = site.build("-W", builder="latex")
+    assert latex.status == 0, latex.err
+    [tex] = latex.outdir.glob("*.tex")
+    assert "sphx_glr_three_001" in tex.read_text()
+    words = site.build("-W", builder="text")
+    assert "slow 20, fast 4.25" in " ".join((words.outdir / "gallery/three.txt").read_text().split())
+    # a recording that was made before drawings were kept is shown as it is
+    folder = site.recordings / "test-gpu-9000/three"
+    (folder / "sphx_glr_three_001.svg").unlink()
+    example = folder / "example.json"
+    text = example.read_text("utf-8").replace('"sphx_glr_three_001.svg"', '"plotted.json.gz"')
+    example.write_text(text, "utf-8")
+    older = site.build("-W")
+    assert older.status == 0, older.err
+    assert 'class="ks-plot"' not in older.html("gallery/three")
+    assert "sphx_glr_three_001.png" in older.html("gallery/three")
