@@ -69,7 +69,8 @@ def small() -> Callable[[str], Path]:
     """The path of the corpus input of a number."""
 
     def find(number: str) -> Path:
-        [path] = (DATA / "small").glob(f"{number}_*")
+        # 23 is rows of a table of torch's, and no trace
+        [path] = (DATA / ("other" if number == "23" else "small")).glob(f"{number}_*")
         return path
 
     return find

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from kinetoscope.draw.figure import figure_html
 from kinetoscope.draw.names import clean
 from kinetoscope.draw.table import html_table
-from kinetoscope.draw.viewer import STATIC, viewer_script, viewer_style
+from kinetoscope.draw.viewer import viewer_script, viewer_style
 from kinetoscope.draw.views import VIEWS, choose_rows
 from kinetoscope.draw.walk import walk_data
 from kinetoscope.measure.printing import printed
@@ -129,7 +129,7 @@ def picture_style() -> str:
 
 
 def _page_style() -> str:
-    return (STATIC / "page.css").read_text(encoding="utf-8")
+    return Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 
 
 def _tables(trace: Trace, key: str) -> Iterator[tuple[str, str]]:
