@@ -289,6 +289,20 @@ def test_scrub_takes_out_what_the_dropped_part_names_and_what_it_is_told(run: Ru
     assert "place.py" in text
 
 
+def test_scrub_of_a_file_that_is_mended(run: Run, small: Find, tmp_path: Path) -> None:
+    text = small("02").read_text(encoding="utf-8").replace("stage", "stage of node17", 1)
+    (tmp_path / "in.json").write_text(text.replace("{", '{"host_name": "node17",', 1), encoding="utf-8")
+    done = run("scrub", tmp_path / "in.json", tmp_path / "out.json")
+    assert done.status == 0
+    assert "bad-quote" in done.err
+    scrubbed = (tmp_path / "out.json").read_text(encoding="utf-8")
+    assert "stage of host" in scrubbed and "node17" not in scrubbed
+    lost = run("scrub", small("06"), tmp_path / "lost.json")
+    assert lost.status == 2 and "The file is cut off" in lost.err
+    assert run("scrub", "--strict", tmp_path / "in.json", tmp_path / "strict.json").status == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.json", "out.json"]
+
+
 # --- what holds of all --------------------------------------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ from kinetoscope.trace import TraceError
 from kinetoscope.trace.findings import Findings
 from kinetoscope.trace.load import refuse_damaged
 from kinetoscope.trace.parse import decode_json, read_text
+from kinetoscope.trace.recover import recover
 from kinetoscope.trace.unzip import MAX_BYTES
 
 KEPT_METADATA = (
@@ -56,6 +57,8 @@ _COMMON = frozenset(
 )
 
 _NAMES_SOMEBODY = re.compile(r"(?:host|node|user|log)[_-]?(?:name)?", re.IGNORECASE)
+# The same in text that does not parse.
+_NAMED = re.compile(rf'"{_NAMES_SOMEBODY.pattern}"\s*:\s*"([^"\\]+)"', re.IGNORECASE)
 _HOME = re.compile(r"/(?:home|Users)/([^/]+)")
 
 # Number text goes through json untouched between these two private-use characters.
@@ -143,18 +146,27 @@ def scrub_trace(
     Raises :class:`kinetoscope.trace.TraceError`, naming ``path``, where the data is no trace.
     """
     findings = Findings() if findings is None else findings
-    document = decode_json(read_text(data, path, findings, max_bytes), path, findings)
+    text = read_text(data, path, findings, max_bytes)
+    told: set[str] = set()
+    try:
+        document = decode_json(text, path, findings)
+    except TraceError:
+        recovered = recover(text, findings)
+        if recovered is None:
+            raise
+        document = {"traceEvents": recovered[0], "deviceProperties": recovered[1]}
+        told = {found[1] for found in _NAMED.finditer(text)}
     refuse_damaged(findings.as_list(), path)
     if isinstance(document, list):
         document = {"traceEvents": document}
     if not isinstance(document, dict) or not isinstance(document.get("traceEvents"), list):
         raise TraceError(f"{path}: this is no trace, it has no list traceEvents")
-    scrubber = scrubber.knowing(*_told(document))
+    scrubber = scrubber.knowing(*told, *_told(document))
     kept = {key: scrubber.value(document[key]) for key in KEPT_METADATA if key in document}
-    text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
-    text = re.sub(f'"{_OPEN}([^"]*){_CLOSE}"', r"\1", text)
+    clean = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
+    clean = re.sub(f'"{_OPEN}([^"]*){_CLOSE}"', r"\1", clean)
     # One event a line: a changed recording then reads as a diff once unpacked.
-    return pack(text.replace('},{"ph"', '},\n{"ph"').encode("utf-8", "replace"))
+    return pack(clean.replace('},{"ph"', '},\n{"ph"').encode("utf-8", "replace"))
 
 
 def _told(document: dict[str, Any]) -> Iterator[str]:
