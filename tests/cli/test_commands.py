@@ -282,11 +282,12 @@ def test_scrub(run: Run, small: Find, tmp_path: Path) -> None:
 def test_scrub_takes_out_what_the_dropped_part_names_and_what_it_is_told(run: Run, tmp_path: Path) -> None:
     names = ["load from node17", "of ada", "for moonshot", "in /home/ada/secret/place.py"]
     env = {"HOME": "/home/ada", "TOKEN": "t0k3n"}
-    path = written(tmp_path, *({"name": name} for name in names), hostname="node17", metadata={"env": env})
+    around = {"hostname": "node17", "node": "100", "metadata": {"env": env}}
+    path = written(tmp_path, *({"name": name} for name in (*names, "gemm 100")), **around)
     run("scrub", path, tmp_path / "out.json", "--word", "moonshot")
     text = (tmp_path / "out.json").read_text(encoding="utf-8")
     assert not re.search("node17|ada|moonshot|t0k3n|secret", text)
-    assert "place.py" in text
+    assert "place.py" in text and "gemm 100" in text
 
 
 def test_scrub_of_a_file_that_is_mended(run: Run, small: Find, tmp_path: Path) -> None:

@@ -101,7 +101,9 @@ class Scrubber:
 
     def knowing(self, *words: str) -> Scrubber:
         """The same for these host and user names too; words that everyone uses stay."""
-        more = {word for word in words if len(word) > 2 and word.lower() not in _COMMON}
+        # A rank is no name: without its digits a kernel's would be another.
+        names = {word for word in words if len(word) > 2 and not word.isdecimal()}
+        more = {word for word in names if word.lower() not in _COMMON}
         return replace(self, words=tuple(sorted({*self.words, *more}, key=lambda word: (-len(word), word))))
 
     def text(self, text: str) -> str:
