@@ -18,19 +18,30 @@ from kinetoscope import cli
 from kinetoscope.book import setup, trace_compare
 from kinetoscope.book.config import SOURCES, VALUES
 from kinetoscope.book.messages import SUBTYPES
-from kinetoscope.book.profiler_table import COLUMNS, VIEWS
-from kinetoscope.book.reference_tables import CHANGES, CLAIM_FIELDS, LISTS, TABLES, VERDICTS, inline
+from kinetoscope.book.reference_tables import (
+    CHANGES,
+    CLAIM_FIELDS,
+    LISTS,
+    SEVERITIES,
+    TABLES,
+    VERDICTS,
+    inline,
+)
 from kinetoscope.book.stage import MODES
 from kinetoscope.book.verdicts import Outcome, Verdict
+from kinetoscope.cli import claims
 from kinetoscope.draw.changes import SAID as CALLED
 from kinetoscope.draw.changes import SIGNS
+from kinetoscope.draw.views import COLUMNS, VIEWS
 from kinetoscope.measure import printed
 from kinetoscope.measure.compare import TOLERANCE, Change
 from kinetoscope.measure.csvtable import SUFFIXES
+from kinetoscope.measure.summary import Summary
 from kinetoscope.measure.vocabulary import OPERATORS, VOCABULARY
 from kinetoscope.record.provenance import Machine, Provenance
 from kinetoscope.record.script import read_script
 from kinetoscope.record.store import BlockOutput, write_example, write_machine
+from kinetoscope.trace import CODES, Severity
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs/reference"
@@ -193,7 +204,7 @@ def test_an_unknown_table_is_a_warning_with_its_line(tmp_path: Path, page: str, 
 def test_every_change_verdict_and_field_is_in_its_list(reference: dict[str, set[str]]) -> None:
     assert set(CHANGES) == set(SIGNS) == set(CALLED) == set(get_args(Change))
     assert all(printed(TOLERANCE, "share") in CHANGES[change] for change in ("kept", "slower", "faster"))
-    assert set(VERDICTS) == set(get_args(Outcome)) == set(cli._MARKS)
+    assert set(VERDICTS) == set(get_args(Outcome)) == set(claims.MARKS)
     assert set(CLAIM_FIELDS) == {field.name for field in dataclasses.fields(Verdict)}
     assert {*CHANGES, *VERDICTS, *CLAIM_FIELDS} <= reference["index"]
 
@@ -274,21 +285,41 @@ def test_the_options_that_are_documented_are_those_there_are_and_each_is_tried()
 
 def test_every_command_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
     page = (REFERENCE / "command-line.md").read_text(encoding="utf-8")
-    with pytest.raises(SystemExit):
-        cli.main(["--help"])
-    listed = re.search(r"\{([\w,-]+)\}", capsys.readouterr().out)
-    assert listed is not None
-    commands = listed[1].split(",")
-    assert re.findall(r"^## `kinetoscope ([\w-]+)", page, re.MULTILINE) == commands
-    assert f"`{cli._DEFAULT.as_posix()}`" in page
-    assert dict(re.findall(r"^\| `(\S)` \| `([\w ]+)` \|$", page, re.MULTILINE)) == {
-        mark: outcome for outcome, mark in cli._MARKS.items()
-    }
-    for command in commands:
+    sections = dict(
+        re.findall(r"^## `kinetoscope ([\w-]+)[^`]*`\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
+    )
+    assert list(sections) == list(cli.COMMANDS)
+    assert f"`{claims.DEFAULT.as_posix()}`" in page
+    marks = dict(re.findall(r"^\| `(\S)` \| `([\w ]+)` \|$", page, re.MULTILINE))
+    assert marks == {mark: outcome for outcome, mark in claims.MARKS.items()}
+    both = {"--strict", "--max-bytes"}
+    for command, section in sections.items():
         with pytest.raises(SystemExit):
             cli.main([command, "--help"])
-        given = set(re.findall(r"--[\w-]+", capsys.readouterr().out)) - {"--help"}
-        assert all(f"`{option}" in page for option in given), given
+        shown = capsys.readouterr().out
+        given = set(re.findall(r"--[a-z][\w-]*", shown)) - {"--help"}
+        assert command == "claims" or both <= given
+        documented = set(re.findall(r"(?<=`)--[a-z][\w-]*", section))
+        assert documented == given - both, command
+    assert all(f"`{option}" in page for option in both) and "kinetoscope --version" in page
+
+
+def test_every_exit_status_is_documented() -> None:
+    page = (REFERENCE / "command-line.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\d+)` \| (.*) \|$", page, re.MULTILINE)
+    assert {int(status): what for status, what in rows} == cli.EXIT_STATUSES
+
+
+def test_the_keys_of_a_summary_and_the_views_are_documented() -> None:
+    page = (REFERENCE / "command-line.md").read_text(encoding="utf-8")
+    keys = re.findall(r"^\| `([a-z_]+)` \|", page.partition("## `kinetoscope table")[0], re.MULTILINE)
+    assert keys == [field.name for field in dataclasses.fields(Summary)]
+    assert all(f"`{by}`" in page for by in VIEWS)
+
+
+def test_every_finding_is_in_its_list(reference: dict[str, set[str]]) -> None:
+    assert set(CODES) <= reference["index"]
+    assert set(SEVERITIES) == set(Severity)
 
 
 def test_the_gallery_of_ones_own_builds_as_it_is_written(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from kinetoscope.draw import LayoutError, describe, headline, lay_out, short_name
+from kinetoscope.draw import LayoutError, headline, lay_out, short_name
+from kinetoscope.draw.describe import describe
 from kinetoscope.draw.names import matches
 from kinetoscope.draw.text import fit, text_width
 from kinetoscope.draw.window import typical_step

@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 import kinetoscope
-from kinetoscope.draw import LayoutError, figure_html, lay_out, palette, svg
+from kinetoscope.draw import LayoutError, figure_html, lay_out, palette
 from kinetoscope.draw.paper import FADED, draw, save, thumbnail
+from kinetoscope.draw.svg import svg
 from kinetoscope.trace.events import Trace
 
 CSS = (Path(kinetoscope.__file__).parent / "book" / "static" / "kinetoscope.css").read_text("utf-8")

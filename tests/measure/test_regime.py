@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 
-from kinetoscope.book.profiler_table import COLUMNS, VIEWS
 from kinetoscope.draw import cell_texts
-from kinetoscope.measure import ExpressionError, Quantity, evaluate, regime, step_summaries, whole_summary
+from kinetoscope.draw.views import COLUMNS, VIEWS
+from kinetoscope.measure import ExpressionError, Quantity, evaluate, step_summaries, whole_summary
 from kinetoscope.measure.queues import Queues, launched_at
-from kinetoscope.measure.regime import typical
+from kinetoscope.measure.regime import regime, typical
 
 from .made import Made
 from .test_waiting import any_trace

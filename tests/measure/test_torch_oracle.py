@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kinetoscope.measure import torch_table
+from kinetoscope.measure.torch_table import torch_table
 from kinetoscope.trace import load
 
 TRACES = Path(__file__).parents[1] / "data" / "traces"

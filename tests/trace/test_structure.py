@@ -53,10 +53,29 @@ def test_threads_and_python_frames_do_not_nest_into_each_other(made: Made, named
     assert named(trace, "elsewhere").parent is None
 
 
-def test_unclosed_frames_swallow_no_op(small: Small) -> None:
-    ops = small("17").ops
-    assert [op.parent for op in ops] == [None] * 3
-    assert [op.self_dur for op in ops] == [6000] * 3
+def test_unclosed_frames_swallow_no_op_and_no_frame(small: Small) -> None:
+    trace = small("17")
+    assert [op.parent for op in trace.ops] == [None] * 3
+    assert [op.self_dur for op in trace.ops] == [6000] * 3
+    frames = trace.of(Kind.PYTHON)
+    assert [(frame.parent, frame.self_dur, frame.unfinished) for frame in frames] == [(None, 0, True)] * 3
+    assert [frame.dur for frame in frames] == [10_000, 10_000, 980_000]
+    assert [(found.code, found.count) for found in trace.findings] == [("unfinished", 3)]
+
+
+def test_callers_that_are_open_when_the_profiler_stops_are_no_fault(made: Made, named: Named) -> None:
+    def frame(name: str, ts: int, number: int, parent: int | None) -> dict[str, Any]:
+        args = {"Python id": number, "Python parent id": parent}
+        return {"name": name, "cat": "python_function", "ts": ts, "dur": 100 - ts, "args": args}
+
+    trace = made(frame("main", 0, 1, None), frame("run", 10, 2, 1), frame("inner", 20, 3, 2))
+    assert trace.findings == []
+    assert named(trace, "inner").parent is named(trace, "run")
+    missed = made(frame("main", 0, 1, None), frame("c", 10, 2, 1), frame("next", 20, 3, 1))
+    assert [found.code for found in missed.findings] == ["unfinished"]
+    assert (named(missed, "c").dur, named(missed, "c").unfinished) == (10_000, True)
+    assert named(missed, "next").parent is named(missed, "main")
+    assert not named(missed, "main").unfinished
 
 
 def test_one_graph_launch_owns_all_its_kernels(small: Small) -> None:

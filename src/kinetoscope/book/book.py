@@ -16,7 +16,7 @@ from kinetoscope.measure import Table, read_table
 from kinetoscope.record.provenance import MachineFacts
 from kinetoscope.record.script import Script
 from kinetoscope.record.store import ExampleRecording, MachineRecording
-from kinetoscope.trace import Trace, load
+from kinetoscope.trace import Trace, load_whole
 
 if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
@@ -100,7 +100,7 @@ class Book:
         if path.suffix == ".csv":
             raise UnknownName(f"{name!r} is a table, not a trace")
         if path not in self._cache:
-            self._cache[path] = load(path)
+            self._cache[path] = load_whole(path)
         found = self._cache[path]
         assert isinstance(found, Trace)
         return found

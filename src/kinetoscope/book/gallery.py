@@ -22,7 +22,7 @@ from kinetoscope.book.messages import KinetoscopeError
 from kinetoscope.draw import thumbnail
 from kinetoscope.record.script import Script, read_script
 from kinetoscope.record.store import ExampleRecording
-from kinetoscope.trace import TraceError, load
+from kinetoscope.trace import TraceError, load_whole
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -179,7 +179,7 @@ def _place_thumbnail(recording: ExampleRecording, images: Path) -> set[str]:
     if not stamp.is_file() or stamp.read_text() != recording.fingerprint or not (images / first).is_file():
         trace = recording.traces[_thumbnail_trace(recording)]
         try:
-            thumbnail(load(trace), images / first)
+            thumbnail(load_whole(trace), images / first)
         except TraceError:
             return set()  # the directive that shows this trace warns about it
         stamp.write_text(recording.fingerprint)

@@ -23,7 +23,8 @@ from kinetoscope.book.messages import warn
 from kinetoscope.book.recorded import RecordedDirective
 from kinetoscope.book.switch import for_each_copy, for_each_machine
 from kinetoscope.book.used import note_fault
-from kinetoscope.draw import describe, lay_out
+from kinetoscope.draw import lay_out
+from kinetoscope.draw.describe import describe
 from kinetoscope.draw.ladder import Strip, axis_html, common_scale, ladder_legend, strip, strip_svg
 from kinetoscope.draw.ladder_paper import save_ladder
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import ClassVar
 
 from docutils.nodes import Node
@@ -12,115 +11,10 @@ from docutils.parsers.rst import directives
 from kinetoscope.book.nodes import recorded_table
 from kinetoscope.book.recorded import RecordedDirective, patterns
 from kinetoscope.book.walkable import show_trace
-from kinetoscope.draw import Column, cell_texts, count_word, html_table
-from kinetoscope.measure import (
-    annotation_table,
-    call_table,
-    copy_table,
-    kernel_table,
-    op_table,
-    step_table,
-)
-from kinetoscope.measure.regime import StepSummary, step_summaries
-from kinetoscope.measure.tables import Row, StepRow
+from kinetoscope.draw import cell_texts, count_word, html_table
+from kinetoscope.draw.views import COLUMNS, VIEWS, View, shown_column, sort_key
+from kinetoscope.measure.tables import Row
 from kinetoscope.trace import Step, Trace
-
-COLUMNS: dict[str, Column] = {
-    column.key: column
-    for column in (
-        Column("name", "name"),
-        Column("calls", "calls", "count"),
-        Column("self_cpu", "self CPU", "time"),
-        Column("cpu", "total CPU", "time"),
-        Column("self_device", "self GPU", "time"),
-        Column("device", "total GPU", "time"),
-        Column("share", "share", "share"),
-        Column("mean", "mean", "time"),
-        Column("median", "median", "time"),
-        Column("min", "min", "time"),
-        Column("max", "max", "time"),
-        Column("span", "span", "time"),
-        Column("busy", "own GPU work", "time"),
-        Column("idle", "GPU idle", "time"),
-        Column("kernels", "kernels", "count"),
-        Column("launches", "launches", "count"),
-        Column("gpu_busy", "GPU busy", "time"),
-        Column("idle_cpu", "for the CPU", "time"),
-        Column("idle_launch", "for the launch", "time"),
-        Column("idle_sync", "for a sync", "time"),
-        Column("idle_queued", "queued", "time"),
-        Column("idle_end", "at the end", "time"),
-        Column("idle_unknown", "unknown", "time"),
-        Column("launch_delay", "launch delay", "time"),
-        Column("deepest", "deepest queue", "count"),
-        Column("launched_by", "launched by"),
-    )
-}
-"""every column a table can have, by the name an author gives"""
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """One way to group a trace."""
-
-    noun: str
-    rows: Callable[[Trace, Step | None], Sequence[Row] | Sequence[StepRow] | Sequence[StepSummary]]
-    columns: tuple[str, ...]
-    """those shown unless the author names others"""
-    share: str
-    """what the share is of"""
-    row: type[Row] | type[StepRow] | type[StepSummary] = Row
-    """what its rows are, and so which columns there can be"""
-
-
-VIEWS: dict[str, View] = {
-    "op": View(
-        "op", op_table, ("name", "calls", "self_cpu", "cpu", "self_device", "device", "share"), "of self CPU"
-    ),
-    "kernel": View(
-        "kernel",
-        kernel_table,
-        ("name", "launched_by", "calls", "device", "share", "median", "min", "max"),
-        "of kernels",
-    ),
-    "copy": View(
-        "copy", copy_table, ("name", "calls", "device", "share", "median", "min", "max"), "of copies"
-    ),
-    "call": View(
-        "runtime call", call_table, ("name", "calls", "cpu", "share", "median", "min", "max"), "of calls"
-    ),
-    "annotation": View(
-        "annotation", annotation_table, ("name", "calls", "self_cpu", "cpu", "device"), "of self CPU"
-    ),
-    "step": View(
-        "step",
-        lambda trace, step: [row for row in step_table(trace) if step is None or row.number == step.number],
-        ("name", "cpu", "span", "busy", "idle", "kernels", "launches"),
-        "own work of span",
-        StepRow,
-    ),
-    "waiting": View(
-        "step and cause of waiting",
-        lambda trace, step: [
-            row for row in step_summaries(trace) if step is None or row.number == step.number
-        ],
-        (
-            "name",
-            "span",
-            "gpu_busy",
-            "idle",
-            "idle_cpu",
-            "idle_launch",
-            "idle_sync",
-            "idle_queued",
-            "idle_end",
-            "launches",
-            "deepest",
-        ),
-        "busy of span",
-        StepSummary,
-    ),
-}
 
 
 def by(text: str) -> str:
@@ -163,12 +57,12 @@ class ProfilerTable(RecordedDirective):
             )
         rows = list(view.rows(trace, step))
         if sort:
-            rows.sort(key=lambda row: _sort_key(row, str(sort)), reverse=sort != "name")
+            rows.sort(key=lambda row: sort_key(row, str(sort)), reverse=sort != "name")
         left_out = 0
         if "rows" in self.options:
             left_out = max(0, len(rows) - self.options["rows"])
             rows = rows[: self.options["rows"]]
-        columns = [_column(name, view) for name in wanted]
+        columns = [shown_column(name, view) for name in wanted]
         caption = self.options.get("caption") or self._caption(view, trace, step, left_out)
         node = recorded_table()
         node["html"] = html_table(
@@ -196,14 +90,3 @@ class ProfilerTable(RecordedDirective):
         if left_out:
             caption += f"; {count_word(left_out, 'more row')} not shown"
         return caption
-
-
-def _sort_key(row: object, column: str) -> tuple[bool, object]:
-    """A step that launched nothing has no launch delay: it is below all others."""
-    value = getattr(row, column)
-    return value is not None, value
-
-
-def _column(name: str, view: View) -> Column:
-    column = COLUMNS[name]
-    return Column(name, view.share, "share") if name == "share" else column

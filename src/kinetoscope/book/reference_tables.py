@@ -17,16 +17,17 @@ from sphinx.util.docutils import SphinxDirective
 
 from kinetoscope.book import config, messages, stage
 from kinetoscope.book.claims import SAID
-from kinetoscope.book.profiler_table import COLUMNS, VIEWS
 from kinetoscope.book.verdicts import Outcome, Verdict
 from kinetoscope.draw.changes import SAID as CALLED
 from kinetoscope.draw.changes import SIGNS
 from kinetoscope.draw.viewer import key_help
+from kinetoscope.draw.views import COLUMNS, VIEWS
 from kinetoscope.measure import printed
 from kinetoscope.measure.compare import TOLERANCE, Change
 from kinetoscope.measure.csvtable import SUFFIXES
 from kinetoscope.measure.vocabulary import OPERATORS, VOCABULARY, Entry
 from kinetoscope.record.provenance import MachineFacts
+from kinetoscope.trace import CODES, Severity
 
 Lines = Sequence[tuple[str, ...]]
 """A table: its headings, then its rows.  A cell is text with code between double backticks."""
@@ -127,6 +128,22 @@ def _vocabulary(entries: dict[str, Entry]) -> Words:
 def _calls(signature: str) -> str:
     """Each way to call it as a literal: ``min(a), min(a, b)`` are two."""
     return ", ".join(f"``{one}``" for one in re.split(r"(?<=\)), ", signature))
+
+
+SEVERITIES = {
+    Severity.LOST: "Something that was in the file is not in the trace.",
+    Severity.REPAIRED: "The file was damaged, and what was meant could be told.",
+    Severity.ASSUMED: "The file says what cannot be, or leaves something open.",
+    Severity.MISSING: "What one would look for in a trace is not there.",
+}
+
+
+def _findings() -> Words:
+    return [(f"``{name}``", code.severity.value, code.meaning) for name, code in CODES.items()]
+
+
+def _severities() -> Words:
+    return [(found.value, "", SEVERITIES[found]) for found in Severity]
 
 
 def _machine() -> Lines:
@@ -233,6 +250,8 @@ LISTS: dict[str, Callable[[], Words]] = {
     ),
     "operators": lambda: _vocabulary(OPERATORS),
     "changes": _changes,
+    "findings": _findings,
+    "severities": _severities,
     "verdicts": _verdicts,
     "claim-fields": _claim_fields,
 }

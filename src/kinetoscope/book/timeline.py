@@ -11,7 +11,8 @@ from docutils.parsers.rst import directives
 from kinetoscope.book.nodes import timeline
 from kinetoscope.book.recorded import RecordedDirective, patterns
 from kinetoscope.book.walkable import show_trace
-from kinetoscope.draw import LayoutError, describe, figure_html, lay_out
+from kinetoscope.draw import LayoutError, figure_html, lay_out
+from kinetoscope.draw.describe import describe
 
 
 def steps(text: str) -> int | tuple[int, ...] | str:

@@ -13,20 +13,13 @@ from docutils.parsers.rst import directives
 from kinetoscope.book.nodes import recorded_table, timeline
 from kinetoscope.book.recorded import RecordedDirective
 from kinetoscope.book.walkable import show_trace, trace_key
-from kinetoscope.draw import Column, cell_texts, describe, event_places, figure_html, html_table, lay_out
-from kinetoscope.draw.changes import SAID, SIGNS
+from kinetoscope.draw import cell_texts, event_places, figure_html, html_table, lay_out
+from kinetoscope.draw.changes import CHANGE_COLUMNS, SAID, SIGNS, change_row
+from kinetoscope.draw.describe import describe
 from kinetoscope.measure.compare import DEFAULT_KINDS, Pair, changes, compare
 from kinetoscope.trace import Kind, Trace
 
-_COLUMNS = (
-    Column("name", "name"),
-    Column("said", "what happened", "text"),
-    Column("calls_before", "calls", "count"),
-    Column("calls_after", "calls then", "count"),
-    Column("before", "time", "time"),
-    Column("after", "time then", "time"),
-    Column("ratio", "ratio", "ratio"),
-)
+_COLUMNS = CHANGE_COLUMNS
 _ALL = (*DEFAULT_KINDS, Kind.OP, Kind.CALL, Kind.ANNOTATION)
 
 
@@ -115,13 +108,5 @@ def _paired(pairs: list[Pair], told: tuple[Kind, ...], figures: list[str]) -> st
 
 def _row(pair: Pair, before: str, after: str) -> dict[str, object]:
     """``before``, ``after``: keys of the two traces."""
-    return {
-        "events": event_places({before: pair.events_before, after: pair.events_after}),
-        "name": pair.name,
-        "said": SAID[pair.change],
-        "calls_before": pair.calls_before,
-        "calls_after": pair.calls_after,
-        "before": pair.before if pair.change != "new" else None,
-        "after": pair.after if pair.change != "gone" else None,
-        "ratio": pair.ratio,
-    }
+    events = event_places({before: pair.events_before, after: pair.events_after})
+    return {"events": events, **change_row(pair)}

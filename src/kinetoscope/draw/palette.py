@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kinetoscope.measure.kernel_names import is_gemm
 from kinetoscope.trace.events import Event, Kind
 
 
@@ -93,6 +92,9 @@ def kind_class(event: Event) -> str:
     """The key of :attr:`Theme.kinds` that an event is drawn with."""
     match event.kind:
         case Kind.KERNEL:
+            # A table needs no colours, and the words of kernel names take a while to load.
+            from kinetoscope.measure.kernel_names import is_gemm
+
             return "gemm" if is_gemm(event.name) else "kernel"
         case Kind.MEMCPY | Kind.MEMSET:
             return "copy"

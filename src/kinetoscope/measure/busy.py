@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
     from kinetoscope.trace import Event
+    from kinetoscope.trace.columns import Columns
 
 
 def busy(events: Iterable[Event], start: int | None = None, end: int | None = None) -> int:
@@ -34,3 +40,39 @@ def span(events: Iterable[Event]) -> int:
     if not bounds:
         return 0
     return max(end for _, end in bounds) - min(start for start, _ in bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """The union of many intervals: what it covers between any two moments, in the time of a search."""
+
+    start: NDArray[np.int64]
+    """(m) ns, of the m stretches without a gap"""
+    end: NDArray[np.int64]
+    before: NDArray[np.int64]
+    """(m + 1) ns covered by the stretches before each"""
+
+    @classmethod
+    def of(cls, columns: Columns, at: NDArray[np.intp]) -> Union:
+        """Of the events at positions ``at``, in order of start."""
+        start, end = columns.start[at], columns.end[at]
+        reached = np.maximum.accumulate(end) if len(at) else end
+        first = np.flatnonzero(np.append(True, start[1:] > reached[:-1])) if len(at) else np.empty(0, np.intp)
+        last = np.append(first[1:], len(at))[: len(first)] - 1
+        start, end = start[first], reached[last]
+        return cls(start, end, np.append(0, np.cumsum(end - start)))
+
+    def covered(self, start: int | None = None, end: int | None = None) -> int:
+        """ns that it covers, of what lies between ``start`` and ``end`` where they are given."""
+        if not len(self.start):
+            return 0
+        start = int(self.start[0]) if start is None else start
+        end = int(self.end[-1]) if end is None else end
+        return max(0, self._until(end) - self._until(start))
+
+    def _until(self, moment: int) -> int:
+        """Ns covered before ``moment``."""
+        n = int(np.searchsorted(self.start, moment, "right"))
+        if n == 0:
+            return 0
+        return int(self.before[n - 1]) + min(moment, int(self.end[n - 1])) - int(self.start[n - 1])

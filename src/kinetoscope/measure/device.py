@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from kinetoscope.trace import Kind
+from kinetoscope.trace.columns import CODE, NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
     from kinetoscope.trace import Event
+    from kinetoscope.trace.columns import Columns
 
 _OWNERS = frozenset({Kind.OP, Kind.ANNOTATION})
 
@@ -52,3 +58,50 @@ def owner(activity: Event) -> Event | None:
         # A call nested in nothing but an annotation may still name its op.
         return (launch.named_op if launch is not None else None) or activity.named_op or at
     return at
+
+
+def device_times(columns: Columns, gpu: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """GPU time (ns) that the activities at positions ``gpu`` give to each event: own and total, (n) each.
+
+    As :class:`DeviceTimes`, for all events at once.
+    """
+    call = np.where(columns.launch[gpu] == NONE, NONE, columns.parent[columns.launch[gpu]])
+    at = call
+    while (inside := (at != NONE) & (columns.kind[at] == CODE[Kind.CALL])).any():
+        at = np.where(inside, columns.parent[at], at)
+    if columns.named_op:
+        loose = (at == NONE) | (columns.kind[at] == CODE[Kind.ANNOTATION])
+        for n in np.flatnonzero(loose).tolist():
+            at[n] = _named(columns, int(gpu[n]), int(at[n]))
+    time = columns.dur[gpu]
+    own = sums(time, at, len(columns))
+    total = np.zeros(len(columns), np.int64)
+    while (there := at != NONE).any():
+        at, time = at[there], time[there]
+        total += sums(time, at, len(columns))
+        at = columns.parent[at]
+    return own, total
+
+
+def op_of(columns: Columns, gpu: NDArray[np.intp]) -> NDArray[np.int32]:
+    """The innermost op that each GPU activity was launched in, or NONE, as :attr:`Event.op`."""
+    launch = columns.launch[gpu]
+    op = np.where(launch == NONE, NONE, columns.op[launch])
+    if columns.named_op:
+        for n in np.flatnonzero(op == NONE).tolist():
+            op[n] = _named(columns, int(gpu[n]), NONE)
+    return op.astype(np.int32)
+
+
+def _named(columns: Columns, activity: int, otherwise: int) -> int:
+    """The op that the External id of an activity's call names, or its own."""
+    found = columns.named_op.get(int(columns.launch[activity]))
+    return columns.named_op.get(activity, otherwise) if found is None else found
+
+
+def sums(values: NDArray[np.int64], group: NDArray[np.integer[Any]], groups: int) -> NDArray[np.int64]:
+    """(groups) exact sums of values by the number of their group; NONE is none."""
+    found = np.zeros(groups, np.int64)
+    kept = group != NONE
+    np.add.at(found, group[kept], values[kept])
+    return found

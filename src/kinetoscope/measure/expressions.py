@@ -36,8 +36,9 @@ _LINE_BREAK = re.compile(r"\s*\n\s*")
 def evaluate(expression: str, names: Mapping[str, Any]) -> Value:
     """The value of ``expression``, in which ``names`` stand for traces, tables and the like.
 
-    A name may stand for a :class:`Trace`, a :class:`Table`, or an object whose class has an attribute
-    ``VOCABULARY_ATTRS: frozenset[str]`` (the attributes that may be read: text, numbers, true or false).
+    A name may stand for a :class:`Trace`, a :class:`Table`, a method that may be called, or an object whose
+    class has an attribute ``VOCABULARY_ATTRS: frozenset[str]`` (the attributes that may be read: text,
+    numbers, true or false).
     Returns a :class:`Quantity`, a bool, a text, or a tuple of these.  Raises :class:`ExpressionError`
     (one sentence: what is wrong, what to do) for all that has no value.
     """
@@ -51,6 +52,28 @@ def evaluate(expression: str, names: Mapping[str, Any]) -> Value:
         raise ExpressionError(f"{expression.strip()!r}: {error}.") from error
     except (OverflowError, RecursionError, MemoryError) as error:
         raise ExpressionError("the expression is too large to evaluate; split it up.") from error
+
+
+def selections(expression: str, names: Mapping[str, Any]) -> list[Selection]:
+    """The selections that a valid ``expression`` is about, each once, in the order they are written.
+
+    Of ``kernels["*gemm*"]`` that is the narrowed one, or the whole collection where nothing matches.
+    """
+    walk = _Evaluator(names)
+    found: dict[str, Selection] = {}
+    waiting: list[ast.AST] = [ast.parse(_LINE_BREAK.sub(" ", expression.strip()), mode="eval").body]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
+            try:
+                value = walk.value_of(node)
+            except ExpressionError:
+                value = None
+            if isinstance(value, Selection):
+                found.setdefault(value.source, value)
+                continue
+        waiting[:0] = ast.iter_child_nodes(node)
+    return list(found.values())
 
 
 def show(value: Value) -> str:
@@ -113,6 +136,10 @@ class _Evaluator:
             raise ExpressionError(f"cannot read {text!r}{place}: {reason}.") from error
         return self._value(tree.body)
 
+    def value_of(self, node: ast.expr) -> Any:
+        """The value of a part of an expression.  Raises :class:`ExpressionError` where it has none."""
+        return self._value(node)
+
     def _value(self, node: ast.expr) -> Any:
         if type(node) not in self._walk.nodes:
             raise ExpressionError(
@@ -160,11 +187,16 @@ class _Evaluator:
     def _call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Name):
             entry = FUNCTIONS.get(node.func.id)
-            if entry is None or entry.function is None:
+            function: Callable[..., Any]
+            own = None if entry is not None else self._own_function(node.func.id)
+            if own is not None:
+                function, signature = own, f"{node.func.id}(…)"
+            elif entry is None or entry.function is None:
                 raise ExpressionError(
                     f"unknown function {node.func.id!r}; {suggestion(node.func.id, FUNCTIONS, limit=40)}"
                 )
-            function, signature = entry.function, entry.signature
+            else:
+                function, signature = entry.function, entry.signature
         elif isinstance(node.func, ast.Attribute):
             function, signature = self._attribute(node.func), f"{ast.unparse(node.func)}(…)"
             if not inspect.ismethod(function):
@@ -182,6 +214,14 @@ class _Evaluator:
         except TypeError as error:
             raise ExpressionError(f"write {signature}: {error}.") from error
         return function(*arguments, **keywords)
+
+    def _own_function(self, name: str) -> Callable[..., Any] | None:
+        """The method that a name of this evaluation stands for."""
+        try:
+            found = self._names[name]
+        except (KeyError, ExpressionError):
+            return None
+        return found if inspect.ismethod(found) else None
 
     def _unary(self, node: ast.UnaryOp) -> Any:
         value = self._value(node.operand)

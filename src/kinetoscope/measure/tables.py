@@ -5,17 +5,21 @@ All times are integer nanoseconds unless a field says otherwise.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
-from statistics import fmean, median
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kinetoscope.measure.busy import busy, span
-from kinetoscope.measure.device import DeviceTimes
+import numpy as np
+
+from kinetoscope.measure.busy import Union, busy, span
+from kinetoscope.measure.device import device_times, op_of, sums
 from kinetoscope.trace import COPIES, Kind
+from kinetoscope.trace.columns import CODE, KINDS, NONE, EventsAt, columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from kinetoscope.trace import Event, Step, Trace
 
@@ -49,7 +53,7 @@ class Row:
     """0..1: GPU rows, of the summed time of the table's GPU activities; CPU rows, of its summed self CPU"""
     launched_by: tuple[str, ...]
     """GPU rows: the names of the ops they were launched from; empty for CPU rows"""
-    events: tuple[Event, ...]
+    events: Sequence[Event]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ class StepRow:
     """runtime and driver calls in the step that started at least one GPU activity"""
     share: float
     """0..1: busy of span"""
-    events: tuple[Event, ...]
+    events: Sequence[Event]
     """the step's annotation, then its GPU activities"""
 
 
@@ -102,24 +106,28 @@ def copy_table(trace: Trace, step: Step | None = None) -> list[Row]:
 
 def step_table(trace: Trace) -> list[StepRow]:
     """A row for each step, in order of time; empty where the trace has no steps."""
+    if not trace.steps_at:
+        return []
+    columns = columns_of(trace)
+    all_gpu = Union.of(columns, np.flatnonzero(columns.on_gpu))
     rows = []
-    gpu = trace.gpu
-    for step in trace.steps:
-        length = step.end - step.start
-        working = busy(step.gpu)
-        launches = {id(activity.launch) for activity in step.gpu if activity.launch is not None}
+    for step in trace.steps_at:
+        start, cpu = int(columns.start[step.event]), int(columns.dur[step.event])
+        end = max(start + cpu, int(columns.end[step.gpu].max(initial=0)))
+        working = Union.of(columns, step.gpu).covered()
+        launches = columns.launch[step.gpu]
         rows.append(
             StepRow(
                 number=step.number,
-                name=step.event.name,
-                cpu=step.event.dur,
-                span=length,
+                name=columns.names[columns.name[step.event]],
+                cpu=cpu,
+                span=end - start,
                 busy=working,
-                idle=length - busy(gpu, step.start, step.end),
-                kernels=sum(activity.kind is Kind.KERNEL for activity in step.gpu),
-                launches=len(launches),
-                share=working / length if length else 0.0,
-                events=(step.event, *step.gpu),
+                idle=end - start - all_gpu.covered(start, end),
+                kernels=int((columns.kind[step.gpu] == CODE[Kind.KERNEL]).sum()),
+                launches=len(set(launches[launches != NONE].tolist())),
+                share=working / (end - start) if end > start else 0.0,
+                events=EventsAt(trace, np.array([step.event, *step.gpu.tolist()])),
             )
         )
     return rows
@@ -145,7 +153,11 @@ def whole_row(trace: Trace) -> StepRow:
 
 def row_name(event: Event) -> str:
     """The name an event is grouped under: its own, but one for all steps, as in torch's tables."""
-    return "ProfilerStep*" if event.name.startswith("ProfilerStep#") else event.name
+    return _row_name(event.name)
+
+
+def _row_name(name: str) -> str:
+    return "ProfilerStep*" if name.startswith("ProfilerStep#") else name
 
 
 def cpu_events(trace: Trace, step: Step | None = None) -> list[Event]:
@@ -157,76 +169,127 @@ def cpu_events(trace: Trace, step: Step | None = None) -> list[Event]:
 
 
 def _cpu_table(trace: Trace, kind: Kind, step: Step | None) -> list[Row]:
-    device = DeviceTimes(trace.gpu if step is None else step.gpu)
-    groups = _by_name(event for event in cpu_events(trace, step) if event.kind is kind)
-    whole = sum(event.self_dur for events in groups.values() for event in events)
-    rows = []
-    for name, events in groups.items():
-        self_cpu = sum(event.self_dur for event in events)
-        started = [activity.dur for event in events for activity in event.activities]
-        total = sum(started) if kind is Kind.CALL else sum(device.total(event) for event in events)
-        rows.append(
-            _row(
-                name,
-                events,
-                self_cpu=self_cpu,
-                cpu=sum(event.dur for event in events),
-                self_device=sum(device.own(event) for event in events),
-                device=total,
-                share=self_cpu / whole if whole else 0.0,
-            )
-        )
+    columns = columns_of(trace)
+    cpu, gpu = _scope(trace, step)
+    at = cpu[columns.kind[cpu] == CODE[kind]]
+    own, total = device_times(columns, gpu)
+    if kind is Kind.CALL:
+        total = sums(columns.dur[gpu], columns.launch[gpu], len(columns))
+    groups = Groups(trace, at)
+    self_cpu = groups.sum(columns.self_dur)
+    whole = int(self_cpu.sum())
+    rows = groups.rows(
+        self_cpu=self_cpu,
+        cpu=groups.sum(columns.dur),
+        self_device=groups.sum(own),
+        device=groups.sum(total),
+        share=self_cpu.astype(np.float64) / (whole or 1),
+    )
     return sorted(rows, key=lambda row: (-row.self_cpu, row.name))
 
 
 def _gpu_table(trace: Trace, kinds: frozenset[Kind], step: Step | None) -> list[Row]:
-    activities = trace.gpu if step is None else step.gpu
-    groups = _by_name(activity for activity in activities if activity.kind in kinds)
-    whole = sum(activity.dur for events in groups.values() for activity in events)
-    rows = []
-    for name, events in groups.items():
-        time = sum(event.dur for event in events)
-        rows.append(_row(name, events, self_device=time, device=time, share=time / whole if whole else 0.0))
+    columns = columns_of(trace)
+    _, gpu = _scope(trace, step)
+    groups = Groups(trace, gpu[np.isin(columns.kind[gpu], [CODE[kind] for kind in kinds])])
+    time = groups.sum(columns.dur)
+    whole = int(time.sum())
+    nothing = time * 0
+    rows = groups.rows(
+        self_cpu=nothing,
+        cpu=nothing,
+        self_device=time,
+        device=time,
+        share=time.astype(np.float64) / (whole or 1),
+        launched_by=groups.launchers(),
+    )
     return sorted(rows, key=lambda row: (-row.device, row.name))
 
 
-def _by_name(events: Iterable[Event]) -> dict[str, list[Event]]:
-    groups: dict[str, list[Event]] = defaultdict(list)
-    for event in events:
-        groups[row_name(event)].append(event)
-    return groups
+def _scope(trace: Trace, step: Step | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions of the CPU events (annotations, ops, calls) and the GPU activities of a step or the trace."""
+    columns = columns_of(trace)
+    if step is None:
+        return columns.where(Kind.ANNOTATION, Kind.OP, Kind.CALL), np.flatnonzero(columns.on_gpu)
+    here = next(at for at, known in zip(trace.steps_at, trace.steps, strict=True) if known is step)
+    return columns.with_all_below(here.cpu, here.event), here.gpu
 
 
-def _row(
-    name: str,
-    events: list[Event],
-    *,
-    self_cpu: int = 0,
-    cpu: int = 0,
-    self_device: int = 0,
-    device: int = 0,
-    share: float,
-) -> Row:
-    durations = [event.dur for event in events]
-    return Row(
-        name=name,
-        kind=events[0].kind,
-        calls=len(events),
-        self_cpu=self_cpu,
-        cpu=cpu,
-        self_device=self_device,
-        device=device,
-        mean=fmean(durations),
-        median=float(median(durations)),
-        min=min(durations),
-        max=max(durations),
-        share=share,
-        launched_by=tuple(dict.fromkeys(_launcher(event) for event in events if event.kind.on_gpu)),
-        events=tuple(events),
-    )
+@dataclass(frozen=True)
+class Groups:
+    """Events (positions ``at``, in order of start) by name; every ``ProfilerStep#n`` is one name."""
 
+    trace: Trace
+    at: NDArray[np.intp]
 
-def _launcher(activity: Event) -> str:
-    if activity.op is not None:
-        return activity.op.name
-    return NO_LAUNCH if activity.launch is None else NO_OP
+    @cached_property
+    def _named(self) -> tuple[list[str], NDArray[np.intp]]:
+        columns = columns_of(self.trace)
+        numbers, group = np.unique(columns.name[self.at], return_inverse=True)
+        names = [_row_name(columns.names[number]) for number in numbers.tolist()]
+        numbered = {name: n for n, name in enumerate(dict.fromkeys(names))}
+        return list(numbered), np.array([numbered[name] for name in names], np.intp)[group]
+
+    def sum(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(groups) sums of a column."""
+        names, group = self._named
+        return sums(values[self.at], group, len(names))
+
+    def launchers(self) -> list[tuple[str, ...]]:
+        """(groups) the names of the ops they were launched from, in order of appearance."""
+        columns = columns_of(self.trace)
+        names, group = self._named
+        found: list[dict[str, None]] = [{} for _ in names]
+        op = op_of(columns, self.at)
+        orphan = columns.launch[self.at] == NONE
+        # no op as two more names
+        name = np.where(op != NONE, columns.name[op], np.where(orphan, -2, -1))
+        _, first = np.unique(group * (len(columns.names) + 2) + name + 2, return_index=True)
+        for n in np.sort(first).tolist():
+            number = int(name[n])
+            text = columns.names[number] if number >= 0 else NO_LAUNCH if number == -2 else NO_OP
+            found[group[n]][text] = None
+        return [tuple(each) for each in found]
+
+    def rows(
+        self,
+        *,
+        self_cpu: NDArray[np.int64],
+        cpu: NDArray[np.int64],
+        self_device: NDArray[np.int64],
+        device: NDArray[np.int64],
+        share: NDArray[np.float64],
+        launched_by: list[tuple[str, ...]] | None = None,
+    ) -> list[Row]:
+        """A row for each group, of (groups) columns."""
+        columns = columns_of(self.trace)
+        names, group = self._named
+        order = np.lexsort((columns.dur[self.at], group))
+        dur = columns.dur[self.at][order]
+        # a group's events are neighbours now, the shortest first
+        bounds = np.searchsorted(group[order], np.arange(len(names) + 1))
+        rows = []
+        for n, name in enumerate(names):
+            first, behind = int(bounds[n]), int(bounds[n + 1])
+            calls = behind - first
+            middle = (int(dur[first + (calls - 1) // 2]) + int(dur[first + calls // 2])) / 2
+            here = np.sort(order[first:behind])
+            rows.append(
+                Row(
+                    name=name,
+                    kind=KINDS[columns.kind[self.at[here[0]]]],
+                    calls=calls,
+                    self_cpu=int(self_cpu[n]),
+                    cpu=int(cpu[n]),
+                    self_device=int(self_device[n]),
+                    device=int(device[n]),
+                    mean=int(dur[first:behind].sum()) / calls,
+                    median=middle,
+                    min=int(dur[first]),
+                    max=int(dur[behind - 1]),
+                    share=float(share[n]),
+                    launched_by=launched_by[n] if launched_by is not None else (),
+                    events=EventsAt(self.trace, self.at[here]),
+                )
+            )
+        return rows

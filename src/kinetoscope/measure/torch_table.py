@@ -41,7 +41,8 @@ def torch_table(trace: Trace) -> list[TorchRow]:
 
     Semantics of ``torch.autograd.profiler_util`` (torch 2.11): runtime calls are rows and children of
     the op they lie in; a kernel's time is put down to the op or annotation that launched it and to all
-    around it, and is a row of its own too; GPU annotations are rows whose time is that of their span.
+    around it, and is a row of its own too; GPU annotations are rows whose time is that of their span; a call
+    that is all there is in another of its name (``aten::sum`` in ``aten::sum``) is one with it.
     In the order in which the first event of each row began, CPU rows first.
     """
     device = DeviceTimes(trace.gpu)
@@ -55,8 +56,9 @@ def torch_table(trace: Trace) -> list[TorchRow]:
     for (name, on, annotation), events in groups.items():
         if on == "CPU":
             self_cpu = sum(event.self_dur for event in events)
-            cpu = sum(event.dur for event in events)
             self_device = sum(device.own(event) for event in events)
+            events = [event for event in events if not _is_repeated(event)]
+            cpu = sum(event.dur for event in events)
             total_device = sum(device.total(event) for event in events)
         else:
             self_cpu = cpu = 0
@@ -64,3 +66,9 @@ def torch_table(trace: Trace) -> list[TorchRow]:
             self_device = total_device = sum(max(0, event.dur - margin) for event in events)
         rows.append(TorchRow(name, len(events), self_cpu, cpu, self_device, total_device, on, annotation))
     return rows
+
+
+def _is_repeated(event: Event) -> bool:
+    """Whether torch takes it for one with the call around it (``EventList._remove_dup_nodes``)."""
+    around = event.parent
+    return around is not None and around.name == event.name and len(around.children) == 1

@@ -32,7 +32,7 @@ from kinetoscope.record.store import (
     write_machine,
 )
 from kinetoscope.record.worker import Job
-from kinetoscope.trace import TraceError, load
+from kinetoscope.trace import TraceError, load_whole
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """what a trace or table may be called, so that expressions can speak of it"""
@@ -269,7 +269,7 @@ def _collect(
             files[f"{name}.csv"] = path.read_bytes()
             continue
         try:
-            load(path)
+            load_whole(path)
             files[f"{name}.json.gz"] = scrub_trace(path.read_bytes(), scrubber, str(path))
         except TraceError as error:
             return Failure(script.path, 0, f"wrote a damaged trace: {scrubber.text(str(error))}")

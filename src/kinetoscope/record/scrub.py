@@ -17,13 +17,18 @@ import socket
 import sys
 import sysconfig
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from kinetoscope.trace import TraceError
-from kinetoscope.trace.parse import read_json
+from kinetoscope.trace.findings import Findings
+from kinetoscope.trace.load import refuse_damaged
+from kinetoscope.trace.parse import decode_json, read_text
+from kinetoscope.trace.recover import recover
+from kinetoscope.trace.unzip import MAX_BYTES
 
 KEPT_METADATA = (
     "schemaVersion",
@@ -50,6 +55,11 @@ _ABSOLUTE = re.compile(r"https?://\S+|(?<![\w.:/<>~-])/(?:[\w.@+~-]+/)+([\w.@+~-
 _COMMON = frozenset(
     {"root", "user", "users", "home", "localhost", "runner", "python", "cuda", "torch", "linear"}
 )
+
+_NAMES_SOMEBODY = re.compile(r"(?:host|node|user|log)[_-]?(?:name)?", re.IGNORECASE)
+# The same in text that does not parse.
+_NAMED = re.compile(rf'"{_NAMES_SOMEBODY.pattern}"\s*:\s*"([^"\\]+)"', re.IGNORECASE)
+_HOME = re.compile(r"/(?:home|Users)/([^/]+)")
 
 # Number text goes through json untouched between these two private-use characters.
 _OPEN, _CLOSE = "\ue000", "\ue001"
@@ -89,6 +99,13 @@ class Scrubber:
             ),
         )
 
+    def knowing(self, *words: str) -> Scrubber:
+        """The same for these host and user names too; words that everyone uses stay."""
+        # A rank is no name: without its digits a kernel's would be another.
+        names = {word for word in words if len(word) > 2 and not word.isdecimal()}
+        more = {word for word in names if word.lower() not in _COMMON}
+        return replace(self, words=tuple(sorted({*self.words, *more}, key=lambda word: (-len(word), word))))
+
     def text(self, text: str) -> str:
         """``text`` without this machine's folders and names."""
         for folder, name in self.folders:
@@ -116,22 +133,58 @@ class Scrubber:
         return value
 
 
-def scrub_trace(data: bytes, scrubber: Scrubber, path: str) -> bytes:
+def scrub_trace(
+    data: bytes,
+    scrubber: Scrubber,
+    path: str,
+    *,
+    findings: Findings | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> bytes:
     """The trace ``data`` (JSON, gzipped or not) scrubbed, as deterministic gzip.
 
     Number text is carried over digit by digit: a clock in epoch microseconds with three decimals does not
-    fit a float.  Raises :class:`kinetoscope.trace.TraceError`, naming ``path``, where the data is no trace.
+    fit a float.  What was repaired goes to ``findings``; ``max_bytes`` is what ``data`` may unpack to.
+    Raises :class:`kinetoscope.trace.TraceError`, naming ``path``, where the data is no trace.
     """
-    document = read_json(data, path, [])
+    findings = Findings() if findings is None else findings
+    text = read_text(data, path, findings, max_bytes)
+    told: set[str] = set()
+    try:
+        document = decode_json(text, path, findings)
+    except TraceError:
+        recovered = recover(text, findings)
+        if recovered is None:
+            raise
+        document = {"traceEvents": recovered[0], "deviceProperties": recovered[1]}
+        told = {found[1] for found in _NAMED.finditer(text)}
+    refuse_damaged(findings.as_list(), path)
     if isinstance(document, list):
         document = {"traceEvents": document}
     if not isinstance(document, dict) or not isinstance(document.get("traceEvents"), list):
         raise TraceError(f"{path}: this is no trace, it has no list traceEvents")
+    scrubber = scrubber.knowing(*told, *_told(document))
     kept = {key: scrubber.value(document[key]) for key in KEPT_METADATA if key in document}
-    text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
-    text = re.sub(f'"{_OPEN}([^"]*){_CLOSE}"', r"\1", text)
+    clean = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
+    clean = re.sub(f'"{_OPEN}([^"]*){_CLOSE}"', r"\1", clean)
     # One event a line: a changed recording then reads as a diff once unpacked.
-    return pack(text.replace('},{"ph"', '},\n{"ph"').encode("utf-8", "replace"))
+    return pack(clean.replace('},{"ph"', '},\n{"ph"').encode("utf-8", "replace"))
+
+
+def _told(document: dict[str, Any]) -> Iterator[str]:
+    """Host and user names that the metadata of the machine it was recorded on tell, at any depth."""
+    waiting: list[Any] = [{key: value for key, value in document.items() if key != "traceEvents"}]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                if isinstance(inner, str) and _NAMES_SOMEBODY.fullmatch(key):
+                    yield inner
+                elif isinstance(inner, str) and (home := _HOME.fullmatch(inner)):
+                    yield home[1]
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
 
 
 def pack(data: bytes) -> bytes:

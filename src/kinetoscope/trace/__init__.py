@@ -2,17 +2,22 @@
 
 from kinetoscope.trace.errors import TraceError
 from kinetoscope.trace.events import COPIES, GPU_ACTIVITIES, Event, Kind, LaneId, Step, Trace
-from kinetoscope.trace.load import load, loads
+from kinetoscope.trace.findings import CODES, Finding, Severity
+from kinetoscope.trace.load import load, load_whole, loads
 
 __all__ = [
+    "CODES",
     "COPIES",
     "GPU_ACTIVITIES",
     "Event",
+    "Finding",
     "Kind",
     "LaneId",
+    "Severity",
     "Step",
     "Trace",
     "TraceError",
     "load",
+    "load_whole",
     "loads",
 ]

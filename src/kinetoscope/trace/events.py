@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from kinetoscope.trace.columns import Columns
+    from kinetoscope.trace.findings import Finding
+    from kinetoscope.trace.steps import StepAt
 
 
 class Kind(Enum):
@@ -76,7 +81,6 @@ class Event:
     index: int
     """position among the file's events"""
     correlation: int | None = None
-    external_id: int | None = None
     parent: Event | None = field(default=None, repr=False)
     """the innermost CPU event (op, annotation or call) on the same thread that encloses this one"""
     children: list[Event] = field(default_factory=list, repr=False)
@@ -86,6 +90,8 @@ class Event:
     """runtime call -> the GPU activities it started, in order of start"""
     named_op: Event | None = field(default=None, repr=False)
     """the op that the External id names, set only where nesting gives none"""
+    unfinished: bool = False
+    """whether it is a Python frame whose end the profiler missed: ``dur`` goes up to the next frame"""
 
     @property
     def end(self) -> int:
@@ -94,8 +100,8 @@ class Event:
 
     @property
     def self_dur(self) -> int:
-        """Ns in this event outside its children; never below 0"""
-        return max(0, self.dur - sum(child.dur for child in self.children))
+        """Ns in this event outside its children; never below 0, and 0 where its end is not known"""
+        return 0 if self.unfinished else max(0, self.dur - sum(child.dur for child in self.children))
 
     @property
     def op(self) -> Event | None:
@@ -143,21 +149,42 @@ class Step:
         return max([self.event.end, *(a.end for a in self.gpu)])
 
 
-@dataclass(slots=True, eq=False)
 class Trace:
     """What ``torch.profiler`` exported once, typed, nested and linked.
 
-    Every list is in order of ``start``.  ``path`` is where it was read from, for messages.
+    Every list is in order of ``start``.
     """
 
-    path: str
-    events: list[Event]
-    """every complete event"""
-    steps: list[Step]
-    device_names: dict[int, str]
-    """GPU name by device number, as the profiler wrote it"""
-    notes: list[str] = field(default_factory=list)
-    """what was repaired or is missing, a sentence each"""
+    def __init__(
+        self,
+        path: str,
+        events: Sequence[Event] | Callable[[], list[Event]],
+        steps: Sequence[Step] | Callable[[list[Event]], list[Step]],
+        device_names: Mapping[int, str],
+        findings: Sequence[Finding] = (),
+        columns: Columns | None = None,
+        steps_at: Sequence[StepAt] = (),
+    ) -> None:
+        self.path = path
+        """where it was read from, for messages"""
+        self.device_names = dict(device_names)
+        """GPU name by device number, as the profiler wrote it"""
+        self.findings = list(findings)
+        """what was repaired, dropped or assumed while it was read"""
+        self.columns = columns
+        """the same events as numbers, for whoever counts many; None for a trace that was not read"""
+        self.steps_at = list(steps_at)
+        """the steps as positions in ``columns``"""
+        self._events, self._steps = events, steps
+
+    @cached_property
+    def events(self) -> list[Event]:
+        """Every complete event"""
+        return self._events() if callable(self._events) else list(self._events)
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        return self._steps(self.events) if callable(self._steps) else list(self._steps)
 
     def of(self, *kinds: Kind) -> list[Event]:
         """The events of these kinds."""

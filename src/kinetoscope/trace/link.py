@@ -5,91 +5,154 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from kinetoscope.trace.columns import CODE, NONE
 from kinetoscope.trace.events import Kind
+from kinetoscope.trace.fields import integer
+from kinetoscope.trace.raw import link_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kinetoscope.trace.events import Event
+    from numpy.typing import NDArray
+
+    from kinetoscope.trace.columns import Columns
+    from kinetoscope.trace.events import LaneId
+    from kinetoscope.trace.findings import Findings
 
 
-def link_launches(events: list[Event]) -> None:
+def link_launches(columns: Columns, findings: Findings) -> None:
     """Join GPU activities to the runtime or driver call of the same correlation id, whatever its name.
 
-    One call (a graph launch) may own many activities.  An activity whose call is not in the file keeps
-    ``launch = None``.  Where ranks were merged into one file, several processes use the same ids: a
-    device belongs to the process with which it shares ids that are not ambiguous, else to the process
-    that has its rank in order of appearance (ids are unique in one process only).
+    One call (a graph launch) may own many activities.  An activity whose call is not in the file has no
+    ``launch``.  Where ranks were merged into one file, several processes use the same ids: a device
+    belongs to the process with which it shares ids that are not ambiguous, else to the process that has
+    its rank in order of appearance (ids are unique in one process only).  Where one process used an id
+    twice, the call is the last that began before the activity.
     """
-    calls: dict[int, list[Event]] = defaultdict(list)
-    for event in events:
-        if event.kind is Kind.CALL and event.correlation is not None:
-            calls[event.correlation].append(event)
-    linked = [e for e in events if e.kind.on_gpu and e.correlation is not None and e.correlation in calls]
-    owner = _process_of_device(linked, calls)
-    for activity in linked:
-        assert activity.correlation is not None
-        launch = _choose(activity, calls[activity.correlation], owner)
-        if launch is not None:
-            activity.launch = launch
-            launch.activities.append(activity)
+    launch = np.full(len(columns), NONE, np.int32)
+    correlation = columns.correlation
+    calls = columns.where(Kind.CALL)
+    calls = calls[correlation[calls] != NONE]
+    gpu = np.flatnonzero(columns.on_gpu)
+    activities = gpu[correlation[gpu] != NONE]
+    order = calls[np.argsort(correlation[calls], kind="stable")]
+    ids = correlation[order]
+    if len(ids):
+        first = np.searchsorted(ids, correlation[activities], "left")
+        behind = np.searchsorted(ids, correlation[activities], "right")
+        one = behind - first == 1
+        launch[activities[one]] = order[first[one]]
+        several = np.flatnonzero(behind - first > 1)
+        if len(several):
+            groups = {int(activities[n]): order[first[n] : behind[n]].tolist() for n in several}
+            singles = {int(a): [int(launch[a])] for a in activities[one]}
+            _choose_all(columns, launch, groups, singles, calls)
+    columns.launch = launch
+    _note(columns, gpu, findings)
 
 
-def _device(event: Event) -> int | str:
-    return event.lane.pid if event.lane.device is None else event.lane.device
+def _choose_all(
+    columns: Columns,
+    launch: NDArray[np.int32],
+    groups: dict[int, list[int]],
+    singles: dict[int, list[int]],
+    calls: NDArray[np.intp],
+) -> None:
+    """Sets ``launch`` of the activities whose id several calls carry (``groups``, in order of start)."""
+    owner = _process_of_device(columns, {**singles, **groups}, calls)
+    for activity, candidates in groups.items():
+        if len(_processes(columns, candidates)) > 1:
+            process = owner.get(_device(columns.lanes[columns.lane[activity]]))
+            candidates = [call for call in candidates if _lane(columns, call).pid == process]
+        began = [call for call in candidates if columns.start[call] <= columns.start[activity]]
+        launch[activity] = began[-1] if began else candidates[0] if candidates else NONE
 
 
-def _processes(calls: Iterable[Event]) -> set[int | str]:
-    return {call.lane.pid for call in calls}
+def _lane(columns: Columns, at: int) -> LaneId:
+    return columns.lanes[int(columns.lane[at])]
 
 
-def _process_of_device(linked: list[Event], calls: dict[int, list[Event]]) -> dict[int | str, int | str]:
+def _device(lane: LaneId) -> int | str:
+    return lane.pid if lane.device is None else lane.device
+
+
+def _processes(columns: Columns, calls: Iterable[int]) -> set[int | str]:
+    return {_lane(columns, call).pid for call in calls}
+
+
+def _process_of_device(
+    columns: Columns, candidates: dict[int, list[int]], calls: NDArray[np.intp]
+) -> dict[int | str, int | str]:
     """The process to which each device belongs; empty if the file holds one process only."""
-    order = sorted((call for group in calls.values() for call in group), key=lambda call: call.index)
-    processes = list(dict.fromkeys(call.lane.pid for call in order))
+    in_file = calls[np.argsort(columns.index[calls])].tolist()
+    processes = list(dict.fromkeys(_lane(columns, call).pid for call in in_file))
     if len(processes) < 2:
         return {}
     votes: dict[int | str, Counter[int | str]] = defaultdict(Counter)
-    for activity in linked:
-        assert activity.correlation is not None
-        candidates = _processes(calls[activity.correlation])
-        if len(candidates) == 1:
-            votes[_device(activity)].update(candidates)
-    devices = list(dict.fromkeys(_device(a) for a in sorted(linked, key=lambda a: a.index)))
+    for activity, group in candidates.items():
+        if len(found := _processes(columns, group)) == 1:
+            votes[_device(_lane(columns, activity))].update(found)
+    in_order = sorted(candidates, key=lambda activity: int(columns.index[activity]))
+    devices = list(dict.fromkeys(_device(_lane(columns, activity)) for activity in in_order))
     by_rank = dict(zip(devices, processes, strict=False)) if len(devices) == len(processes) else {}
-    owner = {device: votes[device].most_common(1)[0][0] for device in devices if votes[device]}
-    return by_rank | owner
+    return by_rank | {device: votes[device].most_common(1)[0][0] for device in devices if votes[device]}
 
 
-def _choose(activity: Event, calls: list[Event], owner: dict[int | str, int | str]) -> Event | None:
-    """The call among those of the activity's correlation id that started it."""
-    if len(_processes(calls)) > 1:
-        process = owner.get(_device(activity))
-        calls = [call for call in calls if call.lane.pid == process]
-    return calls[0] if calls else None
+def _note(columns: Columns, gpu: NDArray[np.intp], findings: Findings) -> None:
+    """What is odd about the GPU activities (positions ``gpu``)."""
+    launch, start = columns.launch[gpu], columns.start[gpu]
+    early = (launch != NONE) & (start < columns.start[launch])
+    overlapping = np.zeros(len(gpu), bool)
+    for lane in sorted(set(columns.lane[gpu].tolist())):
+        there = np.flatnonzero(columns.lane[gpu] == lane)
+        ends = np.maximum.accumulate(columns.end[gpu[there]])
+        overlapping[there[1:]] = start[there[1:]] < ends[:-1]
+    codes = (("no-launch", launch == NONE), ("before-its-launch", early), ("overlapping-stream", overlapping))
+    for code, wrong in codes:
+        if wrong.any():
+            findings.add(code, columns.place(int(gpu[np.argmax(wrong)])), int(wrong.sum()))
 
 
-def link_ops(events: list[Event]) -> None:
+def link_ops(columns: Columns) -> None:
     """Set ``named_op`` of calls and GPU activities that nesting gives no op, by External id.
 
     Needed where a runtime call is on another thread than its op (files of 2021 number threads in two
     ways).  An id that equals the correlation says nothing: Kineto of 2022 wrote one in place of the other.
     """
-    ops: dict[int, list[Event]] = defaultdict(list)
-    for event in events:
-        if event.kind is Kind.OP and event.external_id:
-            ops[event.external_id].append(event)
-    for event in events:
-        if event.kind is Kind.CALL or event.kind.on_gpu:
-            if not event.external_id or event.external_id == event.correlation or event.op is not None:
-                continue
-            candidates = [op for op in ops.get(event.external_id, ()) if _could_own(op, event)]
-            if len(candidates) == 1:
-                event.named_op = candidates[0]
+    calls, gpu = columns.where(Kind.CALL), np.flatnonzero(columns.on_gpu)
+    launch = columns.launch[gpu]
+    by_launch = np.where(launch == NONE, NONE, columns.op[launch])
+    without = [*calls[columns.op[calls] == NONE].tolist(), *gpu[by_launch == NONE].tolist()]
+    wanted = {at: number for at in without if (number := _external(columns, at))}
+    wanted = {at: number for at, number in wanted.items() if number != columns.correlation[at]}
+    if not wanted:
+        return
+    ops: dict[int, list[int]] = defaultdict(list)
+    asked = set(wanted.values())
+    for at in columns.where(Kind.OP).tolist():
+        if (number := _external(columns, at)) in asked:
+            ops[number].append(at)
+    # calls first: an activity whose call has found its op needs none of its own
+    for at in sorted(wanted, key=lambda at: columns.kind[at] != CODE[Kind.CALL]):
+        call = int(columns.launch[at])
+        if call != NONE and call in columns.named_op:
+            continue
+        found = [op for op in ops.get(wanted[at], ()) if _could_own(columns, op, at)]
+        if len(found) == 1:
+            columns.named_op[at] = found[0]
 
 
-def _could_own(op: Event, event: Event) -> bool:
-    if event.kind is Kind.CALL:
-        return op.lane.pid == event.lane.pid and op.start <= event.start <= op.end
-    launched_by = event.launch.lane.pid if event.launch is not None else op.lane.pid
-    return op.lane.pid == launched_by and op.start <= event.start
+def _external(columns: Columns, at: int) -> int:
+    link = link_of(columns.args[at])
+    return integer(link.external if link.external is not None else link.external_2021) or 0
+
+
+def _could_own(columns: Columns, op: int, at: int) -> bool:
+    start, lane = columns.start[at], _lane(columns, op)
+    if columns.kind[at] == CODE[Kind.CALL]:
+        return lane.pid == _lane(columns, at).pid and columns.start[op] <= start <= columns.end[op]
+    call = int(columns.launch[at])
+    launched_by = _lane(columns, call).pid if call != NONE else lane.pid
+    return bool(lane.pid == launched_by and columns.start[op] <= start)

@@ -8,23 +8,32 @@ bare list of events, plain or gzipped.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
+from kinetoscope.trace.build import build
+from kinetoscope.trace.columns import CODE, Columns
 from kinetoscope.trace.errors import TraceError
 from kinetoscope.trace.events import Kind, Trace
+from kinetoscope.trace.findings import Finding, Findings, Severity
 from kinetoscope.trace.link import link_launches, link_ops
 from kinetoscope.trace.nest import nest
 from kinetoscope.trace.parse import parse
-from kinetoscope.trace.steps import find_steps
-from kinetoscope.trace.typed import typed_events
+from kinetoscope.trace.steps import build_steps, find_steps
+from kinetoscope.trace.unfinished import cut_unfinished
+from kinetoscope.trace.unzip import MAX_BYTES
 
-__all__ = ["TraceError", "load", "loads"]
+__all__ = ["TraceError", "load", "load_whole", "loads"]
 
 
-def load(path: str | os.PathLike[str]) -> Trace:
+def load(path: str | os.PathLike[str], *, strict: bool = False, max_bytes: int = MAX_BYTES) -> Trace:
     """Read the trace file at ``path``, ``.json`` or gzipped (told apart by content, not by name).
 
-    Raises :class:`TraceError` for a file that is missing, empty, cut off or not a trace.
+    What was repaired, dropped or assumed is in the trace's ``findings``; with ``strict`` any of that is an
+    error.  ``max_bytes`` is what a gzipped file may unpack to.
+
+    Raises :class:`TraceError` for a file that is missing, empty, too large or not a trace.
     """
     try:
         data = Path(path).read_bytes()
@@ -33,37 +42,63 @@ def load(path: str | os.PathLike[str]) -> Trace:
         raise TraceError(
             f"{os.fspath(path)}: cannot be read ({reason}); check the path of the trace."
         ) from error
-    return loads(data, os.fspath(path))
+    return loads(data, os.fspath(path), strict=strict, max_bytes=max_bytes)
 
 
-def loads(data: bytes, path: str) -> Trace:
-    """Read a trace from the bytes of its file; ``path`` is used in messages only.
-
-    Raises :class:`TraceError` for bytes that are empty, cut off or not a trace.
-    """
-    document = parse(data, path)
-    notes = document.notes
-    events = typed_events(document.events, notes)
-    nest(events)
-    link_launches(events)
-    link_ops(events)
-    _note_missing(events_kinds={event.kind for event in events}, trace_events=len(events), notes=notes)
-    calls = sum(event.kind is Kind.CALL and "launch" in event.name.lower() for event in events)
-    if calls and not any(event.kind.on_gpu for event in events):
-        noun = "launch" if calls == 1 else "launches"
-        notes.append(f"{calls} {noun}, 0 GPU events: the profiler (CUPTI, roctracer) did not record the GPU.")
+def loads(data: bytes, path: str, *, strict: bool = False, max_bytes: int = MAX_BYTES) -> Trace:
+    """Read a trace from the bytes of its file, as :func:`load` does; ``path`` is used in messages only."""
+    findings = Findings()
+    document = parse(data, path, findings, max_bytes)
+    found = document.columns
+    cut_unfinished(found, findings)
+    nest(found, findings)
+    link_launches(found, findings)
+    link_ops(found)
+    _note_missing(found, findings)
+    if strict:
+        refuse(findings.as_list(), path)
+    steps = find_steps(found)
     return Trace(
         path=path,
-        events=events,
-        steps=find_steps(events),
+        events=partial(build, found),
+        steps=partial(build_steps, steps),
         device_names=document.device_names,
-        notes=notes,
+        findings=findings.as_list(),
+        columns=found,
+        steps_at=steps,
     )
 
 
-def _note_missing(events_kinds: set[Kind], trace_events: int, notes: list[str]) -> None:
-    """Say so where a trace holds nothing to show."""
-    if not trace_events:
-        notes.append("The trace holds no events.")
-    elif events_kinds <= {Kind.OTHER}:
-        notes.append("The trace holds no events of a category that is known here.")
+def load_whole(path: str | os.PathLike[str]) -> Trace:
+    """Like :func:`load`, for a file that must not be damaged: a recording that a book is computed from.
+
+    Raises :class:`TraceError` also where something that was in the file is lost.
+    """
+    trace = load(path)
+    refuse_damaged(trace.findings, trace.path)
+    return trace
+
+
+def refuse(findings: Sequence[Finding], path: str) -> None:
+    """Raises :class:`TraceError` where there are any."""
+    if findings:
+        said = " ".join(str(finding) for finding in findings)
+        raise TraceError(f"{path}: {said} Record it again, or take a whole copy of it.")
+
+
+def refuse_damaged(findings: Sequence[Finding], path: str) -> None:
+    """Raises :class:`TraceError` where something that was in the file is lost."""
+    refuse([finding for finding in findings if finding.severity is Severity.LOST], path)
+
+
+def _note_missing(found: Columns, findings: Findings) -> None:
+    """Say so where a trace holds nothing to show, or launches and nothing that they launched."""
+    if not len(found):
+        findings.add("no-events", "the end of the file")
+    elif (found.kind == CODE[Kind.OTHER]).all():
+        findings.add("unknown-categories", found.place(0))
+    calls = found.where(Kind.CALL)
+    if len(calls) and not found.on_gpu.any():
+        launching = [at for at in calls.tolist() if "launch" in found.names[found.name[at]].lower()]
+        if launching:
+            findings.add("no-gpu-events", found.place(launching[0]), len(launching))

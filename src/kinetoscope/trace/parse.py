@@ -6,17 +6,22 @@ decimals does not fit a float (its step there is 0.25 µs).
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
-import zlib
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from kinetoscope.trace.columns import Columns, InexactTimes, columns
 from kinetoscope.trace.errors import TraceError
+from kinetoscope.trace.raw import decode_whole
+from kinetoscope.trace.recover import place, recover
+from kinetoscope.trace.unzip import MAX_BYTES, unzip
 
-_GZIP_MAGIC = b"\x1f\x8b"
+if TYPE_CHECKING:
+    from kinetoscope.trace.findings import Findings
+
 _RECORD_AGAIN = "record it again, or take a whole copy of it"
 
 _STRING_OR_WORD = re.compile(
@@ -28,68 +33,85 @@ _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\', re.DOTALL)
 
 @dataclass(slots=True)
 class Document:
-    """What a trace file holds, before its events are typed."""
+    """What a trace file holds."""
 
-    events: list[Any]
+    columns: Columns
     device_names: dict[int, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    """what was repaired, a sentence each"""
 
 
-def parse(data: bytes, path: str) -> Document:
-    """The events and device names of a trace file's bytes.
+def parse(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES) -> Document:
+    """The events and device names of a trace file's bytes; what was repaired or lost goes to ``findings``.
 
-    Raises :class:`TraceError`, naming ``path``, for empty, cut off or other files.
+    Raises :class:`TraceError`, naming ``path``, for empty and other files.
     """
-    notes: list[str] = []
-    document = read_json(data, path, notes)
+    data = unzip(data, path, findings, max_bytes)
+    for exact in (False, True):
+        whole = decode_whole(data, exact=exact)
+        if whole is None:
+            break
+        try:
+            return Document(columns(whole[0], findings), _device_names(whole[1]))
+        except InexactTimes:
+            continue
+    events, properties = _faulty(_text(data, path, findings), path, findings)
+    return Document(columns(events, findings), _device_names(properties))
+
+
+def _faulty(text: str, path: str, findings: Findings) -> tuple[list[Any], Any]:
+    """The events, and the value of ``deviceProperties``, of a document that is not as the format says."""
+    try:
+        document = decode_json(text, path, findings)
+    except TraceError:
+        recovered = recover(text, findings)
+        if recovered is None:
+            raise
+        return recovered
     if isinstance(document, list):
-        return Document(document, notes=notes)
-    events = document.get("traceEvents") if isinstance(document, dict) else None
-    if not isinstance(events, list):
+        return document, None
+    found = document.get("traceEvents") if isinstance(document, dict) else None
+    if not isinstance(found, list):
         raise TraceError(
             f"{path}: this is JSON but no trace, it has no list traceEvents; "
             "give a file that export_chrome_trace wrote."
         )
-    return Document(events, _device_names(document.get("deviceProperties")), notes)
+    return found, document.get("deviceProperties")
 
 
-def read_json(data: bytes, path: str, notes: list[str]) -> Any:
-    """The JSON of a trace file's bytes; what was repaired is added to ``notes``, a sentence each.
+def read_text(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES) -> str:
+    """The text of a trace file's bytes, unpacked.
 
-    Raises :class:`TraceError`, naming ``path``, for empty, cut off or other files.
+    Raises :class:`TraceError`, naming ``path``, where there is none, or more than ``max_bytes`` of it.
     """
-    text = _decode(_unzip(data, path), notes)
-    if not text.strip():
-        raise TraceError(
-            f"{path}: the file is empty (the profiler had not finished writing it?); {_RECORD_AGAIN}."
-        )
-    return _decode_json(text, path, notes)
+    return _text(unzip(data, path, findings, max_bytes), path, findings)
 
 
-def _unzip(data: bytes, path: str) -> bytes:
-    if not data.startswith(_GZIP_MAGIC):
-        return data
-    try:
-        return gzip.decompress(data)
-    except EOFError as error:
-        raise TraceError(f"{path}: the gzip stream is cut off before its end; {_RECORD_AGAIN}.") from error
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise TraceError(f"{path}: the gzip stream is damaged ({error}); {_RECORD_AGAIN}.") from error
+def _text(data: bytes, path: str, findings: Findings) -> str:
+    text = _decode(data, findings)
+    if text.strip():
+        return text
+    if any(finding.code.startswith("gzip") for finding in findings):
+        raise TraceError(f"{path}: the gzip stream is damaged or cut off at its beginning; {_RECORD_AGAIN}.")
+    raise TraceError(
+        f"{path}: the file is empty (the profiler had not finished writing it?); {_RECORD_AGAIN}."
+    )
 
 
-def _decode(data: bytes, notes: list[str]) -> str:
+def _decode(data: bytes, findings: Findings) -> str:
     try:
         return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
+    except UnicodeDecodeError as error:
         text = data.decode("utf-8-sig", errors="replace")
         # A replacement character that was in the file as such is valid UTF-8 and no damage.
         count = text.count("\ufffd") - data.count("\ufffd".encode())
-        notes.append(f"{_counted(count, 'sequence')} of bytes that are not UTF-8 replaced by U+FFFD.")
+        findings.add("bad-utf8", f"byte {error.start}", count)
         return text
 
 
-def _decode_json(text: str, path: str, notes: list[str]) -> Any:
+def decode_json(text: str, path: str, findings: Findings) -> Any:
+    """The JSON of a document, with backslashes put right and numbers that are not finite left out.
+
+    Raises :class:`TraceError`, naming ``path``, for anything else that does not parse.
+    """
     try:
         return _loads(text)
     except RecursionError as error:
@@ -98,12 +120,16 @@ def _decode_json(text: str, path: str, notes: list[str]) -> Any:
         ) from error
     except ValueError as error:
         problem = error
-    repaired = _repair(text, notes)
+    repaired, done = _repair(text)
     if repaired != text:
         try:
-            return _loads(repaired)
+            document = _loads(repaired)
         except (ValueError, RecursionError) as error:
             problem = error if isinstance(error, ValueError) else problem
+        else:
+            for code, (count, first) in done.items():
+                findings.add(code, partial(place, text, first), count)
+            return document
     if not isinstance(problem, json.JSONDecodeError):
         raise TraceError(f"{path}: the JSON cannot be read ({problem}); {_RECORD_AGAIN}.") from problem
     where = f"line {problem.lineno}, column {problem.colno}"
@@ -119,16 +145,21 @@ def _loads(text: str) -> Any:
     return json.loads(text, parse_float=Decimal, parse_constant=lambda _: None, strict=False)
 
 
-def _repair(text: str, notes: list[str]) -> str:
+def _repair(text: str) -> tuple[str, dict[str, tuple[int, int]]]:
     """Double each backslash that starts no escape (Windows paths, pytorch#98432); inf and nan to null
     (kineto#105: the bandwidth of a copy of length 0).
+
+    Returns the text, and by code of finding how often and where first.
     """
-    strings = numbers = 0
+    done: dict[str, tuple[int, int]] = {}
+
+    def count(code: str, match: re.Match[str]) -> None:
+        times, first = done.get(code, (0, match.start()))
+        done[code] = times + 1, first
 
     def mend(match: re.Match[str]) -> str:
-        nonlocal strings, numbers
         if match["word"] is not None:
-            numbers += 1
+            count("not-finite", match)
             return "null"
         whole = match[0]
         if "\\" not in whole:
@@ -136,15 +167,10 @@ def _repair(text: str, notes: list[str]) -> str:
         mended = _ESCAPE.sub(lambda escape: "\\\\" if escape[0] == "\\" else escape[0], whole[1:-1])
         if len(mended) == len(whole) - 2:
             return whole
-        strings += 1
+        count("bad-escape", match)
         return f'"{mended}"'
 
-    repaired = _STRING_OR_WORD.sub(mend, text)
-    if strings:
-        notes.append(f"{_counted(strings, 'string')} with an unescaped backslash repaired.")
-    if numbers:
-        notes.append(f"{_counted(numbers, 'number')} written as inf or nan read as missing.")
-    return repaired
+    return _STRING_OR_WORD.sub(mend, text), done
 
 
 def _device_names(properties: Any) -> dict[int, str]:
@@ -154,7 +180,3 @@ def _device_names(properties: Any) -> dict[int, str]:
         if isinstance(entry, dict) and isinstance(entry.get("id"), int) and entry.get("name"):
             names[entry["id"]] = str(entry["name"])
     return names
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

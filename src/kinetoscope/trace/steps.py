@@ -2,43 +2,113 @@
 
 from __future__ import annotations
 
-from kinetoscope.trace.events import Event, Kind, Step
-from kinetoscope.trace.typed import STEP_NAME
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-_TOP_LEVEL = frozenset({Kind.ANNOTATION, Kind.OP, Kind.CALL})
+import numpy as np
+
+from kinetoscope.trace.categories import STEP_NAME
+from kinetoscope.trace.columns import NONE
+from kinetoscope.trace.events import Kind, Step
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kinetoscope.trace.columns import Columns
+    from kinetoscope.trace.events import Event
 
 
-def find_steps(events: list[Event]) -> list[Step]:
+@dataclass(frozen=True, slots=True, eq=False)
+class StepAt:
+    """A step as positions in the columns."""
+
+    number: int
+    event: int
+    cpu: NDArray[np.intp]
+    """top-level CPU events inside the step, in order of start"""
+    gpu: NDArray[np.intp]
+    """GPU activities launched inside the step, in order of start"""
+
+
+def find_steps(columns: Columns) -> list[StepAt]:
     """The steps, in order of start.
 
     A GPU activity belongs to the step in whose CPU range it was launched, by a call of the same
     process; without a known launch, to the step in whose range it began.
     """
-    steps: list[Step] = []
-    for event in events:
-        match = STEP_NAME.fullmatch(event.name) if event.kind is Kind.ANNOTATION else None
-        if match:
-            steps.append(Step(number=int(match[1]), event=event, cpu=[], gpu=[]))
-    if not steps:
-        return steps
-    for event in events:
-        if event.kind.on_gpu:
-            for step in _around(event.launch or event, steps):
-                step.gpu.append(event)
-        elif event.kind in _TOP_LEVEL:
-            for step in _around(event, steps):
-                if event.parent is step.event or (event.parent is None and event is not step.event):
-                    step.cpu.append(event)
+    numbers = {
+        n: int(found[1]) for n, text in enumerate(columns.names) if (found := STEP_NAME.fullmatch(text))
+    }
+    annotations = columns.where(Kind.ANNOTATION)
+    marks = annotations[np.isin(columns.name[annotations], list(numbers))]
+    if not len(marks):
+        return []
+    cpu, gpu = columns.where(Kind.ANNOTATION, Kind.OP, Kind.CALL), np.flatnonzero(columns.on_gpu)
+    parent, launch = columns.parent[cpu], columns.launch[gpu]
+    on_cpu = _Begun(columns, marks, cpu, cpu, np.ones(len(cpu), bool))
+    on_gpu = _Begun(columns, marks, gpu, np.where(launch == NONE, gpu, launch), launch != NONE)
+    steps = []
+    for mark in marks.tolist():
+        inside = on_cpu.in_step(mark)
+        is_top = (parent[inside] == mark) | ((parent[inside] == NONE) & (cpu[inside] != mark))
+        number = numbers[int(columns.name[mark])]
+        steps.append(StepAt(number, mark, cpu[inside[is_top]], gpu[on_gpu.in_step(mark)]))
     return steps
 
 
-def _around(event: Event, steps: list[Step]) -> list[Step]:
-    """The steps in whose CPU range ``event`` begins: one at most in each process.
+class _Begun:
+    """Which of some events begin in the CPU range of a step: of one at most in each process.
 
-    Where several processes are in one file, a CPU event belongs to the steps of its own; a process
+    Where several processes are in one file, an event belongs to the steps of its own; one of a process
     without steps (a container may see other process ids than the profiler) to any.
     """
-    around = [step for step in steps if step.event.start <= event.start < step.event.end]
-    if len(around) < 2 or event.lane.on_gpu:
-        return around
-    return [step for step in around if step.event.lane.pid == event.lane.pid] or around
+
+    def __init__(
+        self,
+        columns: Columns,
+        marks: NDArray[np.intp],
+        events: NDArray[np.intp],
+        begins: NDArray[np.intp],
+        has_process: NDArray[np.bool_],
+    ) -> None:
+        """``begins``: the event whose begin and process count in place of each of ``events``."""
+        self.columns = columns
+        self.when = columns.start[begins]
+        self.order = np.argsort(self.when, kind="stable")
+        starts, ends = columns.start[marks], columns.end[marks]
+        around = np.searchsorted(np.sort(starts), self.when, "right") - np.searchsorted(
+            np.sort(ends), self.when, "right"
+        )
+        self.others: dict[int, frozenset[int]] = {}
+        """for an event in several steps at a time: the marks of those it belongs to"""
+        for n in np.flatnonzero((around > 1) & has_process).tolist():
+            covering = marks[(starts <= self.when[n]) & (self.when[n] < ends)].tolist()
+            process = _process(columns, int(begins[n]))
+            own = [mark for mark in covering if _process(columns, mark) == process]
+            self.others[n] = frozenset(own or covering)
+
+    def in_step(self, mark: int) -> NDArray[np.intp]:
+        """Which (0 for the first of ``events``), in their order."""
+        start, end = self.columns.start[mark], self.columns.end[mark]
+        first, behind = np.searchsorted(self.when[self.order], [start, end])
+        found = np.sort(self.order[first:behind])
+        if self.others:
+            found = found[[mark in self.others.get(n, (mark,)) for n in found.tolist()]]
+        return found
+
+
+def _process(columns: Columns, at: int) -> int | str:
+    return columns.lanes[int(columns.lane[at])].pid
+
+
+def build_steps(steps: list[StepAt], events: list[Event]) -> list[Step]:
+    """The same with events in place of positions."""
+    return [
+        Step(
+            number=step.number,
+            event=events[step.event],
+            cpu=[events[at] for at in step.cpu.tolist()],
+            gpu=[events[at] for at in step.gpu.tolist()],
+        )
+        for step in steps
+    ]

@@ -1,0 +1,106 @@
+"""``kinetoscope.load``: a trace from a file, from bytes, or from a profiler that has recorded."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+
+from kinetoscope.api.traces import Trace
+from kinetoscope.trace import TraceError, loads
+from kinetoscope.trace import load as load_file
+from kinetoscope.trace.unzip import MAX_BYTES
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+
+class Readable(Protocol):
+    """An open file."""
+
+    def read(self) -> bytes | str:
+        """All that it holds."""
+
+
+class Profile(Protocol):
+    """A ``torch.profiler.profile`` (or ``torch.autograd.profiler.profile``)."""
+
+    def export_chrome_trace(self, path: str) -> object:
+        """Writes the trace."""
+
+
+Source: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | Readable | Profile"
+
+
+def load(source: Source, *, strict: bool = False, max_bytes: int = MAX_BYTES) -> Trace:
+    """Read a trace: the path of a ``.json`` or gzipped file, an open file, its bytes, or a profiler.
+
+    What was repaired, dropped or assumed is in the trace's ``findings``; with ``strict`` any of that is an
+    error.  ``max_bytes`` is what a gzipped trace may unpack to.  A profiler (``torch.profiler.profile``) is
+    exported to a temporary file; torch does that once only.
+
+    Raises :class:`TraceError`, one sentence that says what to do, for what is no trace; ``TypeError`` for a
+    source that is none of these.
+
+    >>> import kinetoscope
+    >>> trace = kinetoscope.load("docs/recordings/nvidia-h200/02_linear/linear_eager.json.gz")
+    >>> [step.number for step in trace.steps]
+    [2, 3, 4]
+    >>> trace.kernels[0].op.name
+    'aten::addmm'
+    >>> trace.findings
+    []
+    """
+    if isinstance(source, str | os.PathLike):
+        return Trace.reading(load_file(source, strict=strict, max_bytes=max_bytes))
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _loads(bytes(source), "(bytes)", strict, max_bytes)
+    if _is_profile(source):
+        return _loads(_exported(source), "(profile)", strict, max_bytes)
+    if hasattr(source, "read"):
+        held = source.read()
+        data = held.encode("utf-8", "surrogatepass") if isinstance(held, str) else bytes(held)
+        name = getattr(source, "name", None)
+        return _loads(data, name if isinstance(name, str) else "(file)", strict, max_bytes)
+    raise TypeError(
+        f"load() takes a path, an open file, bytes or a torch.profiler.profile, not {type(source).__name__}"
+    )
+
+
+def _is_profile(source: object) -> TypeGuard[Profile]:
+    return hasattr(source, "export_chrome_trace")
+
+
+def _loads(data: bytes, path: str, strict: bool, max_bytes: int) -> Trace:
+    return Trace.reading(loads(data, path, strict=strict, max_bytes=max_bytes))
+
+
+def _exported(profile: Profile) -> bytes:
+    # torch.profiler.profile keeps the profiler that recorded here, autograd's is one itself.
+    if getattr(profile, "profiler", profile) is None:
+        raise TraceError(
+            "(profile): it has not recorded anything; run the code inside `with profile(...) as prof:` (with "
+            "a schedule: until a step is active), and load prof after the block."
+        )
+    with tempfile.TemporaryDirectory(prefix="kinetoscope-") as folder:
+        path = Path(folder) / "trace.json"
+        try:
+            profile.export_chrome_trace(str(path))
+        except (RuntimeError, AttributeError, AssertionError) as error:
+            raise TraceError(f"(profile): {_reason(error, profile)}") from error
+        return path.read_bytes()
+
+
+def _reason(error: Exception, profile: Any) -> str:
+    if "already saved" in str(error):
+        return (
+            "torch exports a profile once, and it has been exported; load the file that was written, or call "
+            "prof.export_chrome_trace(path) yourself and load(path) as often as you like."
+        )
+    inner = getattr(profile, "profiler", profile)
+    if getattr(inner, "kineto_results", True) is None:
+        return "it is still recording; load it after the `with profile(...)` block has ended."
+    return (
+        f"torch could not export it ({error}); export it yourself with export_chrome_trace and load the file."
+    )

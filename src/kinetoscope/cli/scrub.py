@@ -1,0 +1,58 @@
+"""``kinetoscope scrub IN OUT``."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kinetoscope.cli.files import add_force, refuse_existing, write_whole
+from kinetoscope.cli.output import Strict, note, say
+from kinetoscope.cli.reading import PIPE, add_trace, limit_of, read_bytes
+from kinetoscope.cli.waiting import waiting
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's own options."""
+    add_trace(parser, "in")
+    parser.add_argument("out", type=Path, metavar="OUT", help="the new file; gzipped if its name ends in .gz")
+    parser.add_argument(
+        "--word",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a host, a user or a project that must not be in it either; may be repeated",
+    )
+    add_force(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes a copy of the trace that does not tell who recorded it, on which host, from which folders."""
+    path, out = getattr(options, "in"), options.out
+    refuse_existing(out, force=options.force)
+    from kinetoscope.record.scrub import Scrubber, scrub_trace
+    from kinetoscope.trace.findings import Findings
+
+    findings = Findings()
+    with waiting(f"scrubbing {path}"):
+        data = read_bytes(path)
+        scrubber = Scrubber.of_this_machine().knowing(*options.word)
+        packed = scrub_trace(
+            Path(path).read_bytes() if data is None else data,
+            scrubber,
+            PIPE if data is not None else path,
+            findings=findings,
+            max_bytes=limit_of(options),
+        )
+        for finding in findings:
+            note(f"{path}: {finding}")
+        if options.strict and findings.as_list():
+            raise Strict
+        content = packed if out.suffix == ".gz" else gzip.decompress(packed)
+        write_whole(out, lambda beside: beside.write_bytes(content), force=options.force)
+    say(f"{out}: without host and user names, folders and what stood around the events.")
+    say("Names of ops and annotations are as you gave them: look at it before you share it.")
+    return 0

@@ -1,0 +1,210 @@
+"""One trace as a page that needs nothing else: the walkable timeline, all tables, what was found in the file.
+
+The page loads nothing, and its Content-Security-Policy lets it load nothing and run only what was put into
+it: the digest of its script is in it.  The trace itself is in a script element of JSON, which is never run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from html import escape
+from itertools import count as counting
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kinetoscope.draw.figure import figure_html
+from kinetoscope.draw.names import clean
+from kinetoscope.draw.table import html_table
+from kinetoscope.draw.viewer import viewer_script, viewer_style
+from kinetoscope.draw.views import VIEWS, choose_rows
+from kinetoscope.draw.walk import walk_data
+from kinetoscope.measure.printing import printed
+from kinetoscope.measure.summary import summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kinetoscope.draw.window import Steps
+    from kinetoscope.measure.summary import Summary
+    from kinetoscope.trace import Trace
+
+PICTURE_STYLE = Path(__file__).parents[1] / "book" / "static" / "kinetoscope.css"
+"""The site's own style sheet: a timeline and a table look the same there and here"""
+_SITE_ONLY = "/* What the recording says of itself"
+_NOTEBOOK_TOO = "/* ---- numbers and findings, in a notebook too ---- */"
+
+HEADINGS = {
+    "kernel": "Kernels",
+    "copy": "Copies",
+    "op": "Ops",
+    "call": "Runtime calls",
+    "step": "Steps",
+    "waiting": "What the GPU waited for",
+    "annotation": "Annotations",
+}
+"""The tables of a page, in its order, by their views"""
+
+MOST_ROWS = 400
+"""rows of a table in a page; the command line has all of them"""
+
+_MACHINE = "trace"
+# Finds its data where the page holds it, and brings the one figure to life.
+_BOOT = """\
+"use strict";
+for (const held of document.querySelectorAll("script.ks-data")) {
+kinetoscope.data(held.dataset.trace, JSON.parse(held.textContent));
+}
+for (const figure of document.querySelectorAll("figure.ks-timeline")) kinetoscope.enliven(figure);
+"""
+_idents = counting(1)
+
+
+def page_html(trace: Trace, *, name: str, steps: Steps = None, version: str = "") -> str:
+    """The whole page.  ``name`` is its title; ``steps`` what the timeline opens at, as for a figure.
+
+    Raises :class:`~kinetoscope.draw.window.LayoutError` for a step that is not there.
+    """
+    name = clean(name)
+    key = f"{_MACHINE}/{name}"
+    style = picture_style() + viewer_style() + _page_style()
+    script = viewer_script() + _BOOT
+    figure = figure_html(trace, ident="timeline", steps=steps, title=f"Timeline of {name}")
+    of = escape(key, quote=True)
+    tools = f'<div class="ks-tools" data-trace="{of}"></div>\n</figure>'
+    figure = tools.join(figure.rsplit("</figure>", 1))
+    data = _json(walk_data(trace, machine=_MACHINE, name=name))
+    found = summarise(trace)
+    tables = list(_tables(trace, key))
+    links = "".join(
+        f'<li><a href="#{ident}">{escape(heading)}</a></li>'
+        for ident, heading in (("timeline", "Timeline"), *((f"by-{by}", HEADINGS[by]) for by, _ in tables))
+    )
+    body = [
+        f'<header>\n<h1>{escape(name)}</h1>\n<p class="ks-lead">{_lead(trace)}</p>\n</header>',
+        _sums(found),
+        _findings(found),
+        f'<nav aria-label="On this page"><ul>{links}</ul></nav>',
+        "<section>\n<h2>Timeline</h2>",
+        figure,
+        "</section>",
+        *(
+            f'<section id="by-{by}">\n<h2>{escape(HEADINGS[by])}</h2>\n{html}</section>'
+            for by, html in tables
+        ),
+        f"<footer><p>Kinetoscope {escape(version)}. It holds the trace and loads nothing.</p></footer>",
+    ]
+    return "\n".join(
+        [
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_policy([script], [style])}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">',
+            f"<title>{escape(name)} · Kinetoscope</title>",
+            f"<style>{style}</style>\n</head>",
+            '<body data-theme="auto">\n<main class="ks-page">',
+            *body,
+            "</main>",
+            f'<script type="application/json" class="ks-data" data-trace="{of}">{data}</script>',
+            f"<script>{script}</script>\n</body>\n</html>\n",
+        ]
+    )
+
+
+def fragment(trace: Trace) -> str:
+    """The drawn timeline and the numbers for a notebook's cell, with their style; no script."""
+    ident = f"kinetoscope-{next(_idents)}"
+    found = summarise(trace)
+    style = picture_style() + _page_style().partition(_NOTEBOOK_TOO)[2]
+    return f"<style>{style}</style>\n{figure_html(trace, ident=ident)}{_sums(found)}\n{_findings(found)}\n"
+
+
+def picture_style() -> str:
+    """What the site's style sheet says of timelines and tables."""
+    whole = PICTURE_STYLE.read_text(encoding="utf-8")
+    style, _, rest = whole.partition(_SITE_ONLY)
+    print_and_forced = rest[rest.index("@media print") : rest.index("/* A sentence with its verdict")]
+    return style + print_and_forced
+
+
+def _page_style() -> str:
+    return Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
+
+
+def _tables(trace: Trace, key: str) -> Iterator[tuple[str, str]]:
+    """View and HTML of each table that has a row."""
+    for by in HEADINGS:
+        shown = choose_rows(trace, by, limit=MOST_ROWS)
+        if not shown.rows:
+            continue
+        caption = _caption(trace, by)
+        if shown.left_out:
+            caption += f"; {shown.left_out} more rows not shown, `kinetoscope table --by {by}` has them"
+        yield by, html_table(shown.columns, shown.rows, caption=caption, label=HEADINGS[by], trace=key)
+
+
+def _caption(trace: Trace, by: str) -> str:
+    view = VIEWS[by]
+    caption = f"By {view.noun}"
+    if trace.steps_at and by not in ("step", "waiting"):
+        caption += f"; sums over the whole trace, {len(trace.steps_at)} steps and what is between them"
+    return caption
+
+
+def _lead(trace: Trace) -> str:
+    devices = ", ".join(dict.fromkeys(clean(name) for _, name in sorted(trace.device_names.items())))
+    length = printed(trace.end, "ns")
+    return escape(f"{length} on {devices}" if devices else f"{length}; the trace names no device")
+
+
+def _sums(found: Summary) -> str:
+    busy = printed(found.gpu_busy_ns / found.gpu_span_ns, "share") if found.gpu_span_ns else "–"
+    entries = [
+        (f"{found.events:,}", "events"),
+        (f"{found.kernels:,}", "kernels"),
+        (printed(found.kernel_sum_ns, "ns"), "kernel time, durations added up"),
+        (printed(found.gpu_busy_ns, "ns"), "GPU busy: kernels and copies, what overlaps counted once"),
+        (busy, f"of the {printed(found.gpu_span_ns, 'ns')} from the first to the last of them"),
+        (f"{found.linked:,} of {found.linked + found.unlinked:,}", "kernels and copies with a known launch"),
+        (f"{found.steps:,}", "steps"),
+        (f"{found.streams:,}", "streams"),
+    ]
+    inside = "".join(
+        f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>" for value, label in entries
+    )
+    return f'<dl class="ks-sums">{inside}</dl>'
+
+
+def _findings(found: Summary) -> str:
+    if not found.findings:
+        return (
+            '<section class="ks-findings ks-none"><h2>Nothing wrong with the file</h2>'
+            "<p>Nothing in it had to be repaired, left out or assumed.</p></section>"
+        )
+    items = "".join(
+        f'<li><span class="ks-severity ks-{finding.severity.value}">{finding.severity.value}</span>'
+        f"<strong>{finding.count:,}×</strong> {escape(finding.meaning)}"
+        f' <span class="ks-where">First at {escape(clean(finding.first))}.'
+        f" <code>{finding.code}</code></span></li>"
+        for finding in found.findings
+    )
+    return f'<section class="ks-findings"><h2>What was found in the file</h2><ul>{items}</ul></section>'
+
+
+def _policy(scripts: list[str], styles: list[str]) -> str:
+    """Nothing but these scripts and styles, told by their digests."""
+    return (
+        f"default-src 'none'; script-src {_digests(scripts)}; style-src {_digests(styles)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digests(texts: list[str]) -> str:
+    made = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
+    return " ".join(f"'sha256-{digest}'" for digest in made)
+
+
+def _json(value: object) -> str:
+    """JSON that can stand in a page: no ``</script>`` and no ``<!--`` is in it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

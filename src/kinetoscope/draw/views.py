@@ -1,0 +1,183 @@
+"""The ways to group a trace, and the columns of their tables: the same on a page and in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kinetoscope.draw.table import Column
+from kinetoscope.measure.regime import StepSummary, step_summaries
+from kinetoscope.measure.tables import (
+    Row,
+    StepRow,
+    annotation_table,
+    call_table,
+    copy_table,
+    kernel_table,
+    op_table,
+    step_table,
+)
+from kinetoscope.trace import Step, Trace
+
+AnyRow: TypeAlias = "Row | StepRow | StepSummary"
+
+COLUMNS: dict[str, Column] = {
+    column.key: column
+    for column in (
+        Column("name", "name"),
+        Column("calls", "calls", "count"),
+        Column("self_cpu", "self CPU", "time"),
+        Column("cpu", "total CPU", "time"),
+        Column("self_device", "self GPU", "time"),
+        Column("device", "total GPU", "time"),
+        Column("share", "share", "share"),
+        Column("mean", "mean", "time"),
+        Column("median", "median", "time"),
+        Column("min", "min", "time"),
+        Column("max", "max", "time"),
+        Column("span", "span", "time"),
+        Column("busy", "own GPU work", "time"),
+        Column("idle", "GPU idle", "time"),
+        Column("kernels", "kernels", "count"),
+        Column("launches", "launches", "count"),
+        Column("gpu_busy", "GPU busy", "time"),
+        Column("idle_cpu", "for the CPU", "time"),
+        Column("idle_launch", "for the launch", "time"),
+        Column("idle_sync", "for a sync", "time"),
+        Column("idle_queued", "queued", "time"),
+        Column("idle_end", "at the end", "time"),
+        Column("idle_unknown", "unknown", "time"),
+        Column("launch_delay", "launch delay", "time"),
+        Column("deepest", "deepest queue", "count"),
+        Column("launched_by", "launched by"),
+    )
+}
+"""every column a table can have, by the name an author gives"""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One way to group a trace."""
+
+    noun: str
+    rows: Callable[[Trace, Step | None], Sequence[Row] | Sequence[StepRow] | Sequence[StepSummary]]
+    columns: tuple[str, ...]
+    """those shown unless the author names others"""
+    share: str
+    """what the share is of"""
+    row: type[Row] | type[StepRow] | type[StepSummary] = Row
+    """what its rows are, and so which columns there can be"""
+
+
+VIEWS: dict[str, View] = {
+    "op": View(
+        "op", op_table, ("name", "calls", "self_cpu", "cpu", "self_device", "device", "share"), "of self CPU"
+    ),
+    "kernel": View(
+        "kernel",
+        kernel_table,
+        ("name", "launched_by", "calls", "device", "share", "median", "min", "max"),
+        "of kernels",
+    ),
+    "copy": View(
+        "copy", copy_table, ("name", "calls", "device", "share", "median", "min", "max"), "of copies"
+    ),
+    "call": View(
+        "runtime call", call_table, ("name", "calls", "cpu", "share", "median", "min", "max"), "of calls"
+    ),
+    "annotation": View(
+        "annotation", annotation_table, ("name", "calls", "self_cpu", "cpu", "device"), "of self CPU"
+    ),
+    "step": View(
+        "step",
+        lambda trace, step: [row for row in step_table(trace) if step is None or row.number == step.number],
+        ("name", "cpu", "span", "busy", "idle", "kernels", "launches"),
+        "own work of span",
+        StepRow,
+    ),
+    "waiting": View(
+        "step and cause of waiting",
+        lambda trace, step: [
+            row for row in step_summaries(trace) if step is None or row.number == step.number
+        ],
+        (
+            "name",
+            "span",
+            "gpu_busy",
+            "idle",
+            "idle_cpu",
+            "idle_launch",
+            "idle_sync",
+            "idle_queued",
+            "idle_end",
+            "launches",
+            "deepest",
+        ),
+        "busy of span",
+        StepSummary,
+    ),
+}
+
+
+class ViewError(ValueError):
+    """A view, a column or a step that is not there; the message says what is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A table of a trace, ready to be written."""
+
+    view: View
+    columns: list[Column]
+    rows: Sequence[AnyRow]
+    left_out: int
+    """rows beyond the limit"""
+
+
+def choose_rows(
+    trace: Trace, by: str, *, step: int | None = None, sort: str | None = None, limit: int | None = None
+) -> Shown:
+    """The table of ``trace`` by ``by`` (a key of :data:`VIEWS`), of the whole trace if ``step`` picks none.
+
+    ``sort`` is a column, the largest first (a name: A to Z).  Raises :class:`ViewError` for what is missing.
+    """
+    view = VIEWS.get(by)
+    if view is None:
+        raise ViewError(f"no table by {by!r}; there are: {', '.join(VIEWS)}")
+    there = columns_of_view(view)
+    if sort is not None and sort not in there:
+        raise ViewError(f"no column {sort!r} in a table by {by}; there are: {', '.join(there)}")
+    rows: list[AnyRow] = list(view.rows(trace, find_step(trace, step)))
+    if sort is not None:
+        rows.sort(key=lambda row: sort_key(row, sort), reverse=sort != "name")
+    kept = rows if limit is None else rows[:limit]
+    return Shown(view, [shown_column(name, view) for name in view.columns], kept, len(rows) - len(kept))
+
+
+def columns_of_view(view: View) -> list[str]:
+    """Every column that a table of this view can have."""
+    return [name for name in COLUMNS if name in view.row.__slots__]
+
+
+def find_step(trace: Trace, number: int | None) -> Step | None:
+    """The step of a number; None for None.  Raises :class:`ViewError` where there is none of this number."""
+    if number is None:
+        return None
+    for at, step in enumerate(trace.steps_at):
+        if step.number == number:
+            return trace.steps[at]
+    there = ", ".join(str(step.number) for step in trace.steps_at) or "none"
+    raise ViewError(f"{trace.path}: no step {number}; the trace has steps: {there}")
+
+
+def sort_key(row: object, column: str) -> tuple[bool, object]:
+    """A step that launched nothing has no launch delay: it is below all others."""
+    value = getattr(row, column)
+    return value is not None, value
+
+
+def shown_column(name: str, view: View) -> Column:
+    """The column of a name; of a share it says what it is of."""
+    column = COLUMNS[name]
+    return Column(name, view.share, "share") if name == "share" else column

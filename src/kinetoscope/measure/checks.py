@@ -1,0 +1,124 @@
+"""An expression held against one trace, and what was there when it does not hold."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kinetoscope.measure.errors import ExpressionError, shortened
+from kinetoscope.measure.expressions import Value, evaluate, selections, show
+from kinetoscope.measure.printing import printed
+from kinetoscope.measure.quantity import Quantity
+from kinetoscope.measure.selection import COLLECTIONS, Selection, TraceView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from kinetoscope.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The outcome of one condition."""
+
+    expression: str
+    holds: bool
+    measured: list[tuple[str, str]]
+    """each part of a comparison as it was written, and its value"""
+    selections: list[Selection]
+    """what the condition is about"""
+
+
+def vocabulary_of(trace: Trace) -> Mapping[str, Any]:
+    """The names an expression about one trace may use: ``kernels`` is short for ``trace.kernels``."""
+    view = TraceView("trace", trace)
+    short = {name: _named(getattr(view, name), name) for name in COLLECTIONS}
+    return {"trace": view, "steps": view.steps, "step": view.step, **short}
+
+
+def measure(trace: Trace, expression: str) -> Value:
+    """The value of an expression about one trace.
+
+    Raises :class:`ExpressionError` where it has none.
+    """
+    return evaluate(expression, vocabulary_of(trace))
+
+
+def check(trace: Trace, expression: str) -> Check:
+    """Whether a condition holds of ``trace``.
+
+    Raises :class:`ExpressionError` for what is no condition or cannot be computed.
+    """
+    names = vocabulary_of(trace)
+    value = evaluate(expression, names)
+    if not isinstance(value, bool):
+        raise ExpressionError(
+            f"{expression.strip()!r} is {show(value)}, neither true nor false; compare it with something."
+        )
+    return Check(expression.strip(), value, _measured(expression, names), selections(expression, names))
+
+
+def _measured(expression: str, names: Mapping[str, Any]) -> list[tuple[str, str]]:
+    text = " ".join(expression.split())
+    found: dict[str, str] = {}
+    for part in _operands(ast.parse(text, mode="eval").body):
+        source = ast.get_source_segment(text, part) or ast.unparse(part)
+        try:
+            value = evaluate(source, names)
+        except ExpressionError:
+            continue  # a selection: it is listed, event by event
+        found[source] = _with_steps(value)
+    return list(found.items())
+
+
+def _operands(node: ast.expr) -> Iterator[ast.expr]:
+    """The sides of all comparisons that are no constants; else the whole."""
+    comparisons = [inner for inner in ast.walk(node) if isinstance(inner, ast.Compare)]
+    for comparison in comparisons:
+        for side in (comparison.left, *comparison.comparators):
+            if any(isinstance(inner, ast.Name) for inner in ast.walk(side)) and not _is_unit(side):
+                yield side
+    if not comparisons:
+        yield node
+
+
+def _is_unit(node: ast.expr) -> bool:
+    """Whether it is a number with its unit, such as ``us(37)``."""
+    return isinstance(node, ast.Call) and all(isinstance(each, ast.Constant) for each in node.args)
+
+
+def _with_steps(value: Value) -> str:
+    if isinstance(value, Quantity) and len({each for _, each in value.per_step}) > 1:
+        each = ", ".join(printed(number, value.unit) for _, number in value.per_step)
+        return f"{value} (the median of {each})"
+    return show(value)
+
+
+def _named(selection: Selection, source: str) -> Selection:
+    return Selection(source, selection.collection, selection.groups)
+
+
+def listing(selection: Selection, most: int) -> list[str]:
+    """The names in a selection with how often and how long, a line each, after one that says what it is."""
+    steps = len(selection.groups)
+    over = f" over {steps} steps" if steps > 1 else ""
+    events = selection.events
+    if not events:
+        whole = selection.whole
+        near = (
+            f"; {whole} has: {', '.join(whole.names[:8])}" if whole is not selection and whole.events else ""
+        )
+        return [f"{selection}: none were there{over}{near}"]
+    counts: dict[str, list[int]] = {}
+    for event in events:
+        entry = counts.setdefault(event.name, [0, 0])
+        entry[0] += 1
+        entry[1] += event.dur
+    lines = [f"{selection}: {len(events)} were there{over}:"]
+    for name, (calls, time) in list(counts.items())[:most]:
+        lines.append(f"  {calls:>6}×  {printed(time, 'ns'):>8}  {shortened(name, 120)}")
+    if len(counts) > most:
+        lines.append(f"  and {len(counts) - most} more names")
+    return lines

@@ -1,0 +1,87 @@
+"""A trace in ten numbers, each exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kinetoscope.measure.busy import Union
+from kinetoscope.trace import Kind
+from kinetoscope.trace.columns import CODE, NONE, columns_of
+
+if TYPE_CHECKING:
+    from kinetoscope.trace import Finding, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a whole trace holds.  GPU activities are kernels, memcpy and memset."""
+
+    events: int
+    """complete events, of whatever category"""
+    kernels: int
+    """kernels; a copy is none"""
+    kernel_sum_ns: int
+    """their durations added up: two that run at a time count twice"""
+    gpu_busy_ns: int
+    """time in which at least one GPU activity ran: the union of kernels and copies, on all devices"""
+    gpu_span_ns: int
+    """from the begin of the first GPU activity to the end of the last"""
+    linked: int
+    """GPU activities whose launch is in the file"""
+    unlinked: int
+    """GPU activities whose launch is not in the file; they count in all the rest"""
+    steps: int
+    """``ProfilerStep#n`` ranges"""
+    streams: int
+    """streams with a GPU activity; one number on two devices is two"""
+    findings: list[Finding]
+    """what was repaired, dropped or assumed: ``code``, ``count``, ``first`` place, ``meaning``"""
+
+
+def summarise(trace: Trace) -> Summary:
+    """Counts a trace in its columns; no event is built.
+
+    Raises ``ValueError`` for a trace that was made of events.
+    """
+    columns = columns_of(trace)
+    gpu = np.flatnonzero(columns.on_gpu)
+    kernels = columns.where(Kind.KERNEL)
+    unlinked = int((columns.launch[gpu] == NONE).sum())
+    lanes = [columns.lanes[number] for number in set(columns.lane[gpu].tolist())]
+    return Summary(
+        events=len(columns),
+        kernels=len(kernels),
+        kernel_sum_ns=int(columns.dur[kernels].sum()),
+        gpu_busy_ns=Union.of(columns, gpu).covered(),
+        gpu_span_ns=int(columns.end[gpu].max() - columns.start[gpu].min()) if len(gpu) else 0,
+        linked=len(gpu) - unlinked,
+        unlinked=unlinked,
+        steps=len(trace.steps_at),
+        streams=len({(lane.pid, lane.device, lane.stream) for lane in lanes}),
+        findings=list(trace.findings),
+    )
+
+
+def kind_counts(trace: Trace) -> dict[Kind, int]:
+    """How many events of each kind there are; kinds without any are left out."""
+    columns = columns_of(trace)
+    counts = np.bincount(columns.kind, minlength=len(CODE)).tolist()
+    return {kind: counts[code] for kind, code in CODE.items() if counts[code]}
+
+
+def busy_by_device(trace: Trace) -> dict[tuple[int | str, int | None], int]:
+    """Ns in which at least one GPU activity ran, by process and number of each device, in their order.
+
+    Ranks whose traces were merged into one file may each call their GPU number 0.
+    """
+    columns = columns_of(trace)
+    gpu = np.flatnonzero(columns.on_gpu)
+    places = [(lane.pid, lane.device) for lane in columns.lanes]
+    found = {}
+    for place in sorted({places[lane] for lane in set(columns.lane[gpu].tolist())}, key=repr):
+        lanes = [number for number, other in enumerate(places) if other == place]
+        found[place] = Union.of(columns, gpu[np.isin(columns.lane[gpu], lanes)]).covered()
+    return found

@@ -1,0 +1,31 @@
+"""The pytest plugin: a trace of what a test runs, and failures that show what was there.
+
+pytest loads it wherever Kinetoscope is installed, so nothing is imported before a test asks for it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kinetoscope.api import Trace
+
+
+@pytest.fixture(scope="session")
+def trace_of() -> Callable[..., Trace]:
+    """``trace_of(fn, *args, warmup=1, **kwargs)``: what one call does, recorded by torch's profiler."""
+    from kinetoscope.api import trace_of
+
+    return trace_of
+
+
+def pytest_assertrepr_compare(config: pytest.Config, op: str, left: Any, right: Any) -> list[str] | None:
+    """Lists the events behind ``count(t.kernels) == 4`` where it fails."""
+    counts = sys.modules.get("kinetoscope.api.counts")
+    # Nothing can have been counted before that module was there.
+    return None if counts is None else counts.explain(left, right, op)

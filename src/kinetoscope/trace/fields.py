@@ -1,0 +1,62 @@
+"""What a field of a raw event means: integer nanoseconds, lane."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from kinetoscope.trace.events import LaneId
+
+LONGEST = 365 * 24 * 3600 * 10**9
+"""ns; what lasts longer was never finished: the profiler wrote an end of -1 or of the largest integer"""
+
+LARGEST_US = 4 * 10**15
+"""µs; epoch µs are about 1.8e15, and the ns between any two times must fit 64 bits"""
+
+_STREAM_TID = re.compile(r"\s*(?:stream\s+)?(\d+)\s*", re.IGNORECASE)
+
+
+def nanoseconds(value: Any) -> int | None:
+    """A time in µs, as the file has it (integer, exact decimal or text), in ns; None if it is no time.
+
+    Digits beyond the nanosecond are rounded.
+    """
+    if type(value) is int:
+        return value * 1000 if abs(value) < LARGEST_US else None
+    try:
+        exact = Decimal(value) if isinstance(value, (str, Decimal)) else None
+    except InvalidOperation:
+        return None
+    if exact is None or not exact.is_finite() or abs(exact) >= LARGEST_US:
+        return None
+    return int((exact * 1000).to_integral_value())
+
+
+def integer(value: Any) -> int | None:
+    """A whole number, written as one or as text; None for anything else."""
+    if type(value) is int:
+        return value
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    return None
+
+
+def lane_of(pid: Any, tid: Any, *stream_and_device: int | None) -> LaneId:
+    """The lane of a CPU event, or, with stream and device from its ``args``, of one on a stream."""
+    pid, tid = _id(pid), _id(tid)
+    if not stream_and_device:
+        return LaneId(pid, tid)
+    stream, device = stream_and_device
+    if stream is None:
+        match = _STREAM_TID.fullmatch(str(tid))
+        stream = int(match[1]) if match else 0
+    if device is None and isinstance(pid, int):
+        device = pid
+    return LaneId(pid, tid, stream, device)
+
+
+def _id(value: Any) -> int | str:
+    """A ``pid`` or ``tid``: files of 2021 write a thread as the text of its number."""
+    number = integer(value)
+    return str(value) if number is None else number

@@ -1,0 +1,154 @@
+"""What was repaired, dropped or assumed while a trace was read: nothing is done silently."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class Severity(Enum):
+    """How much a finding takes from what can be said about the trace."""
+
+    LOST = "lost"
+    """the file is damaged, and something that was in it is not in the trace"""
+    REPAIRED = "repaired"
+    """the file was damaged, and what was meant could be told"""
+    ASSUMED = "assumed"
+    """the file says something that cannot be, or leaves something open"""
+    MISSING = "missing"
+    """what one would look for in a trace is not there"""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A kind of finding."""
+
+    severity: Severity
+    meaning: str
+    """one sentence, without the count"""
+
+
+CODES: dict[str, Code] = {
+    "gzip-cut": Code(Severity.LOST, "The gzip stream ends before its end; what it held until there is read."),
+    "gzip-damaged": Code(
+        Severity.LOST, "The gzip stream is damaged; what could be unpacked before the fault is read."
+    ),
+    "gzip-trailing": Code(Severity.REPAIRED, "Bytes after the end of the gzip stream are left out."),
+    "bad-utf8": Code(Severity.REPAIRED, "Bytes that are no UTF-8 are shown as U+FFFD."),
+    "bad-escape": Code(
+        Severity.REPAIRED,
+        "A backslash in a string starts no escape of JSON (a Windows path); it is read as a backslash.",
+    ),
+    "bad-quote": Code(
+        Severity.REPAIRED,
+        "A quotation mark inside a string was not escaped; it is read as part of the string.",
+    ),
+    "not-finite": Code(
+        Severity.REPAIRED, "A number is written as inf or nan (a bandwidth over no time); it is missing."
+    ),
+    "cut": Code(Severity.LOST, "The file is cut off; the whole events before the cut are read."),
+    "damaged-event": Code(
+        Severity.LOST, "An event cannot be read, not even by mending its strings; left out."
+    ),
+    "junk": Code(Severity.LOST, "Between events there is something that is no event; left out."),
+    "damaged-metadata": Code(
+        Severity.LOST, "What stands before or after the list of events is damaged; the events are read."
+    ),
+    "no-object": Code(Severity.LOST, "An entry of traceEvents is no object; left out."),
+    "no-time": Code(Severity.LOST, "An event has no readable time; left out."),
+    "negative-duration": Code(
+        Severity.ASSUMED, "An event ends before it starts; it is read as lasting 0 ns."
+    ),
+    "absurd-duration": Code(
+        Severity.ASSUMED,
+        "An event lasts longer than a year, so it was never finished; it is read as lasting 0 ns.",
+    ),
+    "unfinished": Code(
+        Severity.ASSUMED,
+        "The profiler missed the end of a call from Python into C: it is read as ending where the next frame "
+        "begins, and has no self time.",
+    ),
+    "before-its-launch": Code(
+        Severity.ASSUMED,
+        "A GPU activity starts before the call that launched it: the clocks of CPU and GPU differ.",
+    ),
+    "no-launch": Code(
+        Severity.ASSUMED,
+        "The call that launched a GPU activity is not in the file; the activity counts all the same.",
+    ),
+    "crossing": Code(
+        Severity.ASSUMED,
+        "Two events of one thread overlap and neither holds the other; they stand side by side.",
+    ),
+    "overlapping-stream": Code(
+        Severity.ASSUMED,
+        "A GPU activity starts before the one before it on its stream ends: their union is less than "
+        "their sum.",
+    ),
+    "no-gpu-events": Code(
+        Severity.MISSING,
+        "There are launches and no GPU events: the profiler (CUPTI, roctracer) did not record the GPU.",
+    ),
+    "no-events": Code(Severity.MISSING, "The trace holds no events."),
+    "unknown-categories": Code(
+        Severity.MISSING, "The trace holds no events of a category that is known here."
+    ),
+}
+"""Every kind of finding; the table in the documentation is this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that was repaired, dropped or assumed."""
+
+    code: str
+    """a key of :data:`CODES`"""
+    count: int
+    first: str
+    """where it was met first: a line and column, or an event"""
+
+    @property
+    def meaning(self) -> str:
+        return CODES[self.code].meaning
+
+    @property
+    def severity(self) -> Severity:
+        return CODES[self.code].severity
+
+    def __str__(self) -> str:
+        return f"{self.code} ({self.count}×, first at {self.first}): {self.meaning}"
+
+
+class Findings:
+    """Collects findings while a file is read."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[int, str]] = {}
+
+    def add(self, code: str, first: str | Callable[[], str], count: int = 1) -> None:
+        """Counts ``count`` more of a kind; ``first`` tells where, and is asked only the first time.
+
+        Raises ``KeyError`` for a code that is none of :data:`CODES`.
+        """
+        _ = CODES[code]
+        if not count:
+            return
+        if code in self._found:
+            before, place = self._found[code]
+        else:
+            before, place = 0, first if isinstance(first, str) else first()
+        self._found[code] = (before + count, place)
+
+    def __iter__(self) -> Iterator[Finding]:
+        for code in CODES:
+            if code in self._found:
+                count, first = self._found[code]
+                yield Finding(code, count, first)
+
+    def as_list(self) -> list[Finding]:
+        """In the order of :data:`CODES`."""
+        return list(self)

@@ -1,0 +1,59 @@
+"""Python frames that were still open when the profiler stopped, and were not.
+
+A call into C whose return the profiler missed is written as ending when profiling ends
+(pytorch/pytorch#193440): every later frame would seem to lie inside it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kinetoscope.trace.events import Kind
+from kinetoscope.trace.raw import plain_args
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kinetoscope.trace.columns import Columns
+    from kinetoscope.trace.findings import Findings
+
+
+def cut_unfinished(columns: Columns, findings: Findings) -> None:
+    """End a frame where the next one begins that is not its child by ``Python parent id``, and mark it.
+
+    Only frames that all end at one moment, the last of their thread, are looked at.
+    """
+    frames = columns.where(Kind.PYTHON)
+    for lane in sorted(set(columns.lane[frames].tolist())):
+        thread = frames[columns.lane[frames] == lane]
+        ends = columns.end[thread]
+        _cut(columns, thread[ends == ends.max()])
+    marked = np.flatnonzero(columns.unfinished)
+    if len(marked):
+        findings.add("unfinished", columns.place(int(marked[0])), len(marked))
+
+
+def _cut(columns: Columns, last: NDArray[np.intp]) -> None:
+    """``last``: the frames of a thread that end with it, in order of start."""
+    if len(last) < 2:
+        return
+    args = [plain_args(columns.args[at]) for at in last.tolist()]
+    ids = [found.get("Python id") for found in args]
+    parents = [found.get("Python parent id") for found in args]
+    known = {number for number in ids if number is not None}
+    open_frames: list[int] = []
+    for n, (parent, number) in enumerate(zip(parents, ids, strict=True)):
+        if number is None or (parent is not None and parent not in known):
+            continue
+        sibling = None
+        while open_frames and ids[open_frames[-1]] != parent:
+            sibling = open_frames.pop()
+            at = last[sibling]
+            columns.dur[at] = columns.start[last[n]] - columns.start[at]
+            columns.unfinished[at] = True
+        if sibling is not None and parents[sibling] == parent:
+            # it ends when those do that did not end then
+            columns.unfinished[last[n]] = True
+        open_frames.append(n)

@@ -1,0 +1,74 @@
+"""What a command loads, and how long it takes to be there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Process = Callable[..., subprocess.CompletedProcess[bytes]]
+
+HEAVY = {"asyncio", "sphinx", "docutils", "matplotlib", "torch", "rich", "pandas", "simpleeval", "webbrowser"}
+
+MODULES = """
+import contextlib, io, json, sys
+from kinetoscope.cli import main
+with contextlib.redirect_stdout(io.StringIO()):
+    try:
+        assert main(sys.argv[1:]) == 0
+    except SystemExit as left:
+        assert not left.code
+print(json.dumps(sorted({*sys.modules, *(name.partition(".")[0] for name in sys.modules)})))
+"""
+
+CPU = """
+import os, sys, time
+begin = time.process_time()
+if sys.argv[1:] == ["numpy"]:
+    import numpy
+else:
+    from kinetoscope.cli import main
+    sys.stdout = open(os.devnull, "w")
+    main(sys.argv[1:])
+print(time.process_time() - begin, file=sys.__stdout__)
+"""
+
+
+def loaded(process: Process, *arguments: object) -> set[str]:
+    done = process(*arguments, python=("-c", MODULES))
+    assert done.returncode == 0, done.stderr.decode()
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize(
+    "command", [["summary"], ["summary", "--json"], ["table"], ["table", "--by", "kernel", "--csv"]]
+)
+def test_a_command_loads_only_what_it_needs(
+    process: Process, sample: Callable[[str], Path], command: list[str]
+) -> None:
+    found = loaded(process, *command, sample("geglu_eager"))
+    assert found & HEAVY == set()
+    assert "kinetoscope.draw.layout" not in found
+    assert "kinetoscope.cli.show" not in found
+
+
+def test_help_needs_no_numpy(process: Process) -> None:
+    assert "numpy" not in loaded(process, "--help")
+
+
+def test_a_command_on_a_small_trace_takes_little_more_than_to_load_numpy(
+    process: Process, sample: Callable[[str], Path], say: Callable[[str], None]
+) -> None:
+    """The time of this program's own: 150 ms are asked for, of which numpy takes more than half."""
+
+    def seconds(*arguments: object) -> float:
+        return min(float(process(*arguments, python=("-c", CPU)).stdout) for _ in range(4))
+
+    numpy = seconds("numpy")
+    for command in (["summary"], ["table", "--by", "kernel"]):
+        own = seconds(*command, sample("geglu_eager")) - numpy
+        say(f"{command[0]} of a small trace: {1e3 * own:.0f} ms over numpy's {1e3 * numpy:.0f} ms")
+        assert own < max(0.09, numpy)
