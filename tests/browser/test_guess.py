@@ -44,7 +44,9 @@ def test_the_keyboard_alone_chooses_commits_and_reads_on(website, browser, serve
         page.keyboard.press("Tab")
         assert page.evaluate(FOCUSED) == "That is my guess"
         page.keyboard.press("Enter")
-        assert "Choose one first" in box.locator("[role=status]").inner_text()
+        hint = box.locator("[role=status]")
+        assert "Choose one first" in hint.inner_text() and visible(hint)
+        assert hint.evaluate("hint => getComputedStyle(hint).position") == "static"
         assert page.evaluate("document.activeElement.type") == "radio"
         assert state(box) == "asked"
 
@@ -105,6 +107,10 @@ def test_the_picture_below_a_question_is_veiled_until_it_is_answered_or_walked_i
         boxes.nth(0).get_by_role("button", name="That is my guess").click()
         assert not first.evaluate(VEILED) and second.evaluate(VEILED)
         second.locator(".ks-download").focus()
+        visit.page.keyboard.press("Tab")
+        assert second.evaluate(VEILED), "who reads on by Tab has not asked for it"
+        second.locator(".ks-download").focus()
+        visit.page.keyboard.press("ArrowDown")
         assert not second.evaluate(VEILED)
         assert visit.faults == []
     with Visit(browser, served, "light", javascript=False) as visit:

@@ -366,7 +366,6 @@ def test_everything_can_be_done_by_keyboard(walk, trace) -> None:
     for key, check in {
         "w": lambda: walk.span < span,
         "s": lambda: abs(walk.span - span) < 1,
-        "ArrowUp": lambda: walk.span < span,
         "d": lambda: walk.window[0] > start[0],
         "ArrowRight": lambda: walk.window[0] > start[0],
         "a": lambda: True,
@@ -394,6 +393,29 @@ def test_everything_can_be_done_by_keyboard(walk, trace) -> None:
     assert walk.selected == first
     outline = walk.ask("getComputedStyle(k.host).outlineStyle")
     assert outline == "solid", "one sees where the focus is"
+
+
+def test_arrows_go_down_to_a_kernel_and_up_again(walk, trace) -> None:
+    press = walk.page.keyboard.press
+    op = next(e for e in drawable(trace) if e.name == "aten::addmm")
+    walk.ask(f"k.select(k.model.position({op.index}))")
+    walk.host.focus()
+    press("ArrowDown")
+    call = next(e for e in trace.events if e.index == walk.selected)
+    assert call.parent is not None and call.parent.index == op.index
+    press("ArrowDown")
+    assert [e.index for e in call.activities][:1] == [walk.selected]
+    hint = walk.element.locator(".ks-walk .ks-hint")
+    press("ArrowDown")
+    assert hint.is_visible() and "Nothing inside" in hint.inner_text()
+    press("ArrowUp")
+    assert walk.selected == call.index
+    # a chip pressed by key is gone afterwards, and the focus goes on in the timeline
+    chip = walk.element.locator(".ks-jumps button").first
+    chip.focus()
+    press("Enter")
+    assert walk.selected != call.index
+    assert walk.ask("document.activeElement === k.host")
 
 
 def test_finding_lights_and_goes_through_all_hits(walk, trace) -> None:
@@ -595,6 +617,7 @@ def test_tables_and_numbers_by_keyboard(walk) -> None:
     page = walk.page
     stops = page.locator(".ks-walkable.ks-measured[tabindex='0'], span.ks-walkable[tabindex='0']")
     assert stops.count() == 1, "one tab stop for all numbers of the page"
+    assert stops.evaluate("number => number.checkVisibility()"), "none that is folded away"
     assert page.locator("tr[tabindex='0']").count() == 0
     stops.focus()
     page.keyboard.press("ArrowRight")

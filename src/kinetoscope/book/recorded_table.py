@@ -57,8 +57,10 @@ def _column(table: Table, name: str) -> Column:
         return Column(name, heading, "ratio")
     if unit == "share":
         return Column(name, heading, "share")
+    if unit in ("bytes", "flop", "bytes/ns", "flop/ns"):
+        return Column(name, heading or name, "quantity", unit)
     if all(float(value.value).is_integer() for value in values):
-        return Column(name, heading or name, "count", "B" if unit == "bytes" else None)
+        return Column(name, heading or name, "count")
     return Column(name, heading or name)
 
 

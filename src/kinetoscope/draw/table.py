@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from kinetoscope.draw.names import clean, matches, short_name
 from kinetoscope.draw.palette import kind_class
 from kinetoscope.draw.times import UNITS, TimeUnit, column_unit, in_unit
+from kinetoscope.measure.printing import printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,17 +26,18 @@ class Column:
     """One column of a table, and how its values are written.
 
     ``kind`` says what a row holds under ``key``: a ``name`` (of an event: shortened, in code type), a
-    ``text``, a ``time`` (ns), a ``count``, a ``share`` (a fraction of 1, written in %) or a ``ratio``
-    (written ``1.88×``).
+    ``text``, a ``time`` (ns), a ``count``, a ``share`` (a fraction of 1, written in %), a ``ratio``
+    (written ``1.88×``) or a ``quantity`` of :attr:`unit` (bytes, operations, or a rate of them).
     """
 
     key: str
     """attribute or mapping key of a row"""
     heading: str
-    kind: Literal["name", "text", "time", "count", "share", "ratio"] = "name"
+    kind: Literal["name", "text", "time", "count", "share", "ratio", "quantity"] = "name"
     unit: str | None = None
     """``ns``, ``µs``, ``ms`` or ``s`` for every time of the column; None: what suits the largest.
-    For a count: what is counted, such as ``B``."""
+    For a count: what is counted, such as ``B``.  For a quantity: as :func:`kinetoscope.measure.printing.printed`
+    has them."""
 
     def __post_init__(self) -> None:
         if self.kind == "time" and self.unit is not None and self.unit not in UNITS:
@@ -167,6 +169,9 @@ def _cell(column: Column, unit: TimeUnit | None, value: Any) -> _Cell:
             return _Cell("<0.1" if 0 < value < 0.0005 else f"{100 * value:.1f}", "%")
         case "ratio":
             return _Cell(f"{value:.2f}", "×")
+        case "quantity":
+            number, _, name = printed(value, column.unit or "number").partition(" ")
+            return _Cell(number, name)
         case "count":
             # A median over steps may lie between two counts.
             return _Cell(f"{value:g}" if isinstance(value, float) else str(value), column.unit or "")

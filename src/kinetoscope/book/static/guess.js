@@ -37,7 +37,7 @@
 
       this.button = /** @type {HTMLButtonElement} */ (made("button", "ks-commit", "That is my guess"));
       this.button.type = "button";
-      this.hint = made("p", "ks-hint", "");
+      this.hint = made("p", "ks-guess-hint", "");
       this.hint.setAttribute("role", "status");
       this.verdict = made("p", "ks-guess-verdict", "");
       this.verdict.tabIndex = -1;
@@ -57,7 +57,9 @@
       this.answer.addEventListener("toggle", () => this.show());
       const next = box.nextElementSibling;
       const picture = next?.matches(".ks-compared") ? next.nextElementSibling : next;
-      picture?.addEventListener("focusin", () => picture.classList.add("ks-seen"), { once: true });
+      const unveil = () => picture.classList.add("ks-seen");
+      picture?.addEventListener("pointerdown", unveil);
+      picture?.addEventListener("keydown", (event) => event.key !== "Tab" && event.key !== "Shift" && unveil());
     }
 
     /** The choice is final: say what became of it. */

@@ -183,6 +183,12 @@
       this.live.textContent = text;
     }
 
+    /** @param {string} text for everybody, for a moment */
+    tell(text) {
+      this.say(text);
+      this.emit("hint", text);
+    }
+
     /** @param {number} i position, or -1 @param {{quiet?: boolean}} [options] */
     select(i, { quiet = false } = {}) {
       this.selected = i;

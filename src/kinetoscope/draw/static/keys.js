@@ -5,9 +5,10 @@
 
   /** [keys as they are written, what they do] for the help and for those who listen */
   ks.keyHelp = [
-    ["W S or ↑ ↓", "nearer, farther"],
+    ["W S", "nearer, farther"],
     ["A D or ← →", "left, right"],
     [". ,", "next, previous event of the row"],
+    ["↓ ↑", "the first event inside or launched; the one around it, or its launch"],
     ["Enter", "zoom to the selected event"],
     ["Escape", "one step back"],
     ["0", "all of the trace"],
@@ -37,13 +38,22 @@
     if (selected >= 0) {
       const next = model.beside(selected, by);
       if (next >= 0) figure.select(next);
-      else figure.say(by > 0 ? "The last of its row." : "The first of its row.");
+      else figure.tell(by > 0 ? "The last of its row." : "The first of its row.");
       return;
     }
     for (let k = 0; k < layout.count; k++) {
       const start = layout.startOf(layout.of[k]);
       if (start >= view.start && start < view.end) return figure.select(layout.of[k]);
     }
+  };
+
+  /** Down into the selected event or to what it launched, up to what holds or launched it. */
+  const dive = (figure, down) => {
+    const { model, selected } = figure;
+    if (selected < 0) return step(figure, 1);
+    const next = down ? [...model.children(selected), ...model.activities(selected)] : model.causes(selected);
+    if (next.length) figure.select(next[0]);
+    else figure.tell(down ? "Nothing inside it, nothing launched." : "Nothing around it.");
   };
 
   ks.parts.push(figure => {
@@ -72,7 +82,7 @@
       pageup: () => scroll(-1),
     };
     Object.assign(actions, {
-      arrowup: actions.w, arrowdown: actions.s, arrowleft: actions.a, arrowright: actions.d,
+      arrowup: () => dive(figure, false), arrowdown: () => dive(figure, true), arrowleft: actions.a, arrowright: actions.d,
       "+": actions.w, "-": actions.s, "=": actions.w,
     });
     const scroll = by => {

@@ -20,7 +20,7 @@
   function nearest(source, keys) {
     const all = [...document.querySelectorAll("figure.ks-timeline")].filter(figure => {
       const key = figure.kinetoscope?.key ?? figure.querySelector(".ks-tools")?.dataset.trace;
-      return keys.has(key) && figure.getClientRects().length > 0;
+      return keys.has(key) && figure.checkVisibility();
     });
     const from = source.getBoundingClientRect();
     const far = figure => {
@@ -88,7 +88,7 @@
   let numbers = [];
   const how = ks.make("p", { class: "ks-unseen", id: "ks-numbers-how" },
     "Shows its events in the timeline. Arrow keys go to the next number.");
-  const seen = number => number.getClientRects().length > 0;
+  const seen = number => number.checkVisibility();
   const stop = (at = numbers.find(seen)) => {
     for (const number of numbers) number.tabIndex = number === at ? 0 : -1;
   };

@@ -23,9 +23,11 @@
       for (const i of events.slice(0, MOST)) {
         const button = make("button", { type: "button", title: model.nameOf(i) }, shortName(model.nameOf(i)));
         button.append(make("span", { class: "ks-unit" }, ` ${formatTime(model.dur[i])}`));
-        button.addEventListener("click", () => {
+        button.addEventListener("click", event => {
           figure.hover(-1);
           figure.select(i);
+          // The button is gone now: whoever pressed it by key goes on in the timeline.
+          if (!event.detail) figure.host.focus({ preventScroll: true });
         });
         row.append(button, " ");
       }

@@ -62,7 +62,7 @@
     /** From the selected event's start to its end; with a tape there, extended to the selected event. */
     figure.markTape = () => {
       const i = figure.selected;
-      if (i < 0) return figure.say("Select an event first: full stop selects the first one in view.");
+      if (i < 0) return figure.tell("Select an event first: . selects the first one in view.");
       const start = layout.startOf(i);
       const end = layout.endOf(i);
       const { tape } = figure.painter;

@@ -38,11 +38,11 @@
       figure.on("overlay", on => {
         steps.setAttribute("aria-pressed", String(on));
         overlaid.hidden = !on;
-        if (!on) return figure.say("Steps one after the other.");
+        if (!on) return figure.tell("Steps one after the other.");
         const lengths = model.steps.map(step => step.end - step.start);
         const [least, most] = [Math.min(...lengths), Math.max(...lengths)].map(ks.text.formatTime);
         const text = `${lengths.length} steps on top of each other, each from its own start: ${least} to ${most} long. In each row the first step is at the top.`;
-        figure.say(text);
+        figure.tell(text);
         overlaid.textContent = text;
       });
     }
