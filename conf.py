@@ -106,6 +106,8 @@ html_theme_options = {
     "logo": {"text": "Kinetoscope"},
     "show_toc_level": 2,
     "navigation_with_keys": False,
+    # It would lie over what one reads.
+    "back_to_top_button": False,
     "show_prev_next": True,
     "article_header_end": ["course"],
     "article_footer_items": ["edit-this-page"],

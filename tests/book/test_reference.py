@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import re
 import subprocess
@@ -79,12 +80,16 @@ SAMPLES = {
     "geglu_eager": "geglu_eager",
     "geglu_compiled": "geglu_compiled",
 }
+DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9" fill="#1b7f74"/></svg>'
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
+)
 EXAMPLE = '"""\nSamples\n=======\n"""\nprint(1)\n'
 
 
 def make_site(folder: Path, files: dict[str, str], samples: dict[str, str] = SAMPLES) -> Path:
     """A site whose one example was recorded and wrote ``samples`` (file in tests/data by NAME)."""
-    gallery = {"examples/GALLERY_HEADER.rst": "Examples\n========\n", "examples/samples.py": EXAMPLE}
+    gallery = {"examples/GALLERY_HEADER.rst": "Examples\n========\n", "examples/03_kernels_mlp.py": EXAMPLE}
     given = {"conf.py": CONF, **({} if "examples/first.py" in files else gallery), **files}
     for name, text in given.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +107,12 @@ def make_site(folder: Path, files: dict[str, str], samples: dict[str, str] = SAM
         run_time=1,
         provenance=PROVENANCE,
         code_objects={},
-        files={**traces, "pointwise_geglu.csv": POINTWISE.encode()},
+        files={
+            **traces,
+            "pointwise_geglu.csv": POINTWISE.encode(),
+            f"sphx_glr_{path.stem}_001.svg": DRAWING.encode(),
+            f"sphx_glr_{path.stem}_001.png": PIXEL,
+        },
     )
     write_machine(machine, PROVENANCE)
     return folder

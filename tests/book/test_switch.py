@@ -324,7 +324,9 @@ def test_a_figure_of_each_machine(two) -> None:
 
 def test_the_control(built, parse_html: Callable) -> None:
     page = parse_html(built.html("read"))
-    buttons = [given for tag, given in page.tags if tag == "input" and given.get("type") == "radio"]
+    buttons = [
+        given for tag, given in page.tags if {"type": "radio"}.items() <= given.items() and "value" in given
+    ]
     assert [("checked" in given, given["value"]) for given in buttons] == [(True, "0"), (False, "1")]
     labels = r"<legend>Numbers from</legend> <label>.*> Test GPU 9000</label><label>.*> Other GPU 1<"
     assert re.search(labels, built.html("read"))

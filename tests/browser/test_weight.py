@@ -68,11 +68,16 @@ def test_a_page_of_the_course_is_light(website, browser, served, say) -> None:
     assert heavy == {}
 
 
-def test_our_scripts_and_styles_are_light(say) -> None:
-    """All of them together, whichever page they are for."""
-    found = [path for end in ("js", "css") for path in (ROOT / "src").rglob(f"static/**/*.{end}")]
-    assert found
-    files = {path.relative_to(ROOT).as_posix(): kilobytes(path) for path in found}
+OURS = (*(f"kinetoscope{part}.{end}" for part in ("", "-timeline") for end in ("css", "js")), "guess.js")
+
+
+def test_our_scripts_and_styles_are_light(website, say) -> None:
+    """All of them together as they are served, whichever page they are for."""
+    own = {path.name for end in ("js", "css") for path in (ROOT / "docs" / "_static").glob(f"*.{end}")}
+    own |= {path.name for end in ("js", "css") for path in (ROOT / "src").glob(f"**/book/static/*.{end}")}
+    found = [path for path in (website.html / "_static").iterdir() if path.name in own.union(OURS)]
+    assert {path.name for path in found} >= {*OURS, "book.css"}
+    files = {path.name: kilobytes(path) for path in found}
     total = sum(files.values())
     say(f"our JavaScript and CSS: {total:.1f} kB gzip, {OURS_KB} at most: {heaviest(files, 5)}")
     assert total <= OURS_KB, heaviest(files, 8)

@@ -3,16 +3,14 @@
 `KINETOSCOPE_EXAMPLES` names another folder to take the files from, such as the downloads of a built site.
 """
 
-import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from downloaded import NO_GPU, environment, named, run, source_of
-from test_examples import BAD_FOR_ALL, HUGE, PARSE_ALL
+from downloaded import NO_GPU, environment, named, parse_all, run, source_of
+from test_examples import BAD_FOR_ALL, HUGE
 
 SCRIPTS = ["04_pointwise_geglu", "04_dual_gemm", "04_fused_mlp"]
 DRIVER = Path(__file__).with_name("interpreted.py")
@@ -95,19 +93,9 @@ def test_bad_arguments(tmp_path, script):
             (f"--rows {HUGE}", "use smaller sizes"),
         ],
     }
-    shutil.copy(source_of(script), tmp_path / f"{script}.py")
-    (tmp_path / "taken").write_text("a file, no folder")
     cases = BAD_FOR_ALL + bad[script]
-    done = subprocess.run(
-        [sys.executable, "-c", PARSE_ALL, f"{script}.py", json.dumps([case[0].split() for case in cases])],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    for (flags, message), (code, errors) in zip(cases, json.loads(done.stdout), strict=True):
+    answers = parse_all(tmp_path, {script: [flags for flags, _ in cases]})[script]
+    for (flags, message), (code, errors) in zip(cases, answers, strict=True):
         assert code == 2, f"{flags}: {code} {errors}"
         assert message in errors.splitlines()[-1], flags
 

@@ -45,7 +45,7 @@ class KernelNameTable(RecordedDirective):
     def _apart(self, kernel: KernelName) -> list[Node]:
         rows = [_row(part) for part in kernel.parts]
         node = recorded_table()
-        node["html"] = html_table(_COLUMNS, rows, caption=f"{kernel.maker}: {kernel.name}")
+        node["html"] = html_table(_COLUMNS, rows, caption=f"{kernel.maker}: {kernel.name}", css="ks-parts")
         node["head"], node["body"] = [column.heading for column in _COLUMNS], cell_texts(_COLUMNS, rows)
         self.set_source_info(node)
         return [nodes.paragraph("", kernel.what, classes=["ks-kernel-what"]), node]

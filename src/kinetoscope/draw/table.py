@@ -36,8 +36,7 @@ class Column:
     kind: Literal["name", "text", "time", "count", "share", "ratio", "quantity"] = "name"
     unit: str | None = None
     """``ns``, ``µs``, ``ms`` or ``s`` for every time of the column; None: what suits the largest.
-    For a count: what is counted, such as ``B``.  For a quantity: as :func:`kinetoscope.measure.printing.printed`
-    has them."""
+    For a count: what is counted, such as ``B``.  For a quantity: as ``measure.printing.printed`` has them."""
 
     def __post_init__(self) -> None:
         if self.kind == "time" and self.unit is not None and self.unit not in UNITS:
@@ -65,14 +64,15 @@ def html_table(
     label: str | None = None,
     highlight: Sequence[str] = (),
     trace: str = "",
+    css: str = "",
 ) -> str:
     """The rows as an HTML table that scrolls inside its own box and is reachable by keyboard.
 
     Rows are data classes or mappings.  ``caption`` is plain text; ``label`` names the box for screen
     readers where there is no caption; ``highlight`` are patterns (``*``, ``?``) for the first column
-    of names.  A row with ``events`` carries their indexes as ``data-events``, which are those of ``trace``
-    (``MACHINE/NAME``).  Where they are of several traces ``trace`` lists them with spaces between, and
-    ``events`` is the text that :func:`event_places` makes.
+    of names; ``css`` is one more class of the box.  A row with ``events`` carries their indexes as
+    ``data-events``, which are those of ``trace`` (``MACHINE/NAME``).  Where they are of several traces
+    ``trace`` lists them with spaces between, and ``events`` is the text that :func:`event_places` makes.
 
     Raises KeyError for a column that a row does not have.
     """
@@ -80,7 +80,8 @@ def html_table(
     first = next((i for i, column in enumerate(columns) if column.kind == "name"), None)
     aria = escape(clean(caption or label or "Measurements"), quote=True)
     of = f' data-trace="{escape(clean(trace), quote=True)}"' if trace else ""
-    out = [f'<div class="ks-table" role="group" tabindex="0" aria-label="{aria}"{of}>', "<table>"]
+    box = f"ks-table {css}".strip()
+    out = [f'<div class="{box}" role="group" tabindex="0" aria-label="{aria}"{of}>', "<table>"]
     if caption:
         out.append(f"<caption>{_t(caption)}</caption>")
     heads = "".join(f'<th scope="col"{_class(column)}>{_t(column.heading)}</th>' for column in columns)

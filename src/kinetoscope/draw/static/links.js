@@ -71,11 +71,29 @@
     const name = ks.text.shortName(figure.model.nameOf(shown[0]));
     const what = source.matches("tr") ? name : `${source.textContent.trim()}: ${name}`;
     figure.say(`${what}: ${places.length} ${places.length === 1 ? "event" : "events"} lit in the timeline.`);
-    const box = element.querySelector(".ks-frame").getBoundingClientRect();
-    if (box.top < 0 || box.bottom > innerHeight) {
-      const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-      element.scrollIntoView({ block: box.height > innerHeight ? "start" : "center", behavior: calm ? "instant" : "smooth" });
+    const header = parseFloat(getComputedStyle(figure.frame).scrollMarginTop);
+    const box = figure.frame.getBoundingClientRect();
+    if (box.top < header || box.bottom > innerHeight) {
+      bring(figure.frame, "start");
+      wayBack(figure, source);
     }
+  };
+
+  const bring = (element, block) => {
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    element.scrollIntoView({ block, behavior: calm ? "instant" : "smooth" });
+  };
+
+  /** A button under the timeline that leads to where one was reading. */
+  const wayBack = (figure, source) => {
+    figure.element.querySelector(".ks-return")?.remove();
+    const button = ks.make("button", { type: "button", class: "ks-return" }, "\u21a9 Back to where you were");
+    button.addEventListener("click", () => {
+      button.remove();
+      bring(source, "center");
+      source.focus({ preventScroll: true });
+    });
+    figure.frame.after(button);
   };
 
   /** Whether a source has a figure on the page: without one it stays plain text. */

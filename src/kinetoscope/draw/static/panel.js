@@ -12,7 +12,7 @@
     const facts = make("dl", { class: "ks-facts simple" });
     const links = make("div", { class: "ks-jumps" });
     const panel = make("section", { class: "ks-panel", "aria-label": "Details of the event", hidden: "" }, name, facts, links);
-    figure.live.before(panel);
+    figure.live.after(panel);
     figure.panel = panel;
     let shown = -1;
     let tallest = 0;
@@ -75,6 +75,8 @@
       shown = id;
       if (i >= 0) {
         fill(i);
+        // Below the buttons, which would run away from the finger otherwise.
+        if (panel.hidden) figure.findBar.after(panel);
         panel.hidden = false;
         // Grows and never shrinks while one looks around, so that the page below rests.
         panel.style.minHeight = "";

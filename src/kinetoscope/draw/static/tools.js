@@ -24,7 +24,9 @@
     };
     button("+", "Zoom in", () => ks.zoomStep(figure, 1 / 2), "Zoom in (W)");
     button("\u2212", "Zoom out", () => ks.zoomStep(figure, 2), "Zoom out (S)");
-    button("All", "All", () => view.goAll(), "All of the trace (0)");
+    const all = button("All", "All", () => (isAll() ? view.goHome() : view.goAll()), "All of the trace (0)");
+    const isAll = () => view.start <= view.min && view.end >= view.max;
+    figure.on("view", () => (all.textContent = isAll() ? "Step" : "All"));
     const back = button("Back", "Back", () => figure.escape(), "One step back (Escape)");
     const find = button("Find", "Find", () => figure.openFind(), "Find by name (F)");
     find.setAttribute("aria-expanded", "false");
