@@ -450,7 +450,7 @@ def leaves_out(page: str, text: str) -> Check:
     return check
 
 
-def draws(page: str, figure: str) -> Check:
+def plots(page: str, figure: str) -> Check:
     """An example's figure is drawn otherwise."""
     drawing = re.compile(
         rf'<figure class="ks-plot"(?:(?!</figure>).)*id="ks-plot-{figure}.*?</figure>', re.DOTALL
@@ -707,7 +707,7 @@ MUTATIONS = [
         "another figure",
         replaced("sphx_glr_05_regimes_001.svg", "sphx_glr_03_kernels_mlp_001.svg"),
         about=("gallery/05_regimes",),
-        seen=(draws("gallery/05_regimes", "sphx_glr_05_regimes_001"),),
+        seen=(plots("gallery/05_regimes", "sphx_glr_05_regimes_001"),),
     ),
     Mutation(
         "an output of other code",
