@@ -680,6 +680,7 @@ def test_the_timeline_is_a_tree_for_those_who_do_not_see_it(walk, trace) -> None
     walk.element.locator(".ks-outline summary").click()
     tree = walk.element.get_by_role("tree")
     items = tree.get_by_role("treeitem")
+    items.first.wait_for()
     assert items.count() == 2, "lanes, and no more until one asks"
     items.first.focus()
     press = page.keyboard.press
