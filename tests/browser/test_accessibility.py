@@ -33,7 +33,8 @@ PRUNE = """code => {
 # Colours come by tag and class: what is like six others before it has theirs.
 ALIKE = """() => {
   const seen = new Map();
-  for (const part of document.querySelectorAll(".bd-article :is(p, li, dt, dd, td, th, a, code, span, button)")) {
+  const parts = ".bd-article :is(p, li, dt, dd, td, th, a, code, span, button)";
+  for (const part of document.querySelectorAll(parts)) {
     const kind = [part, part.parentElement].map(each => `${each.tagName}.${each.className}`).join(" in ");
     seen.set(kind, (seen.get(kind) ?? 0) + 1);
     if (seen.get(kind) > 6) part.remove();

@@ -19,7 +19,7 @@ RECORDINGS = ROOT / "docs" / "recordings"
 TRACES = sorted(RECORDINGS.rglob("*.json.gz"))
 CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "read").glob("*.md") if path.stem != "index")
 
-# What the machine has to do for one build.  Issue 2 asks for 20 s on two free cores; tests share theirs.
+# What the machine has to do for one build, in a test that shares its cores: "in seconds", with all examples.
 CPU_SECONDS = 30
 # Nobody on a train waits for more; the figure of each page is printed at the end of the run.
 HEAVIEST_PAGE = 4_000_000
