@@ -163,7 +163,7 @@
       this._frame++;
       this.count = 0;
       this.rowCount = 0;
-      const { model, style, view } = this;
+      const { model, view } = this;
       const inside = view.start >= view.home.start && view.end <= view.home.end;
       this.fades = this.homeSteps.size > 0 && (inside || this.overlaid);
       for (let lane = 0; lane < model.lanes.length; lane++) {

@@ -61,7 +61,7 @@
   const hand = async (tools, say) => {
     const key = tools.dataset.trace;
     // At once, while the browser still knows that it was a click.
-    const target = window.open(`${PERFETTO}/`, "_blank");
+    const target = globalThis.open(`${PERFETTO}/`, "_blank");
     if (!target) {
       say(`Your browser blocked the new window. Allow pop-ups for this page and press the button again. Or: ${BY_HAND}`);
       return;

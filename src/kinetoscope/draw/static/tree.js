@@ -16,7 +16,7 @@
    */
 
   ks.parts.push(figure => {
-    const { model, layout } = figure;
+    const { model } = figure;
     const { make } = ks;
     const { formatTime } = ks.text;
     const tree = make("div", { class: "ks-tree", role: "tree", "aria-label": `Events of ${model.data.name}` });
