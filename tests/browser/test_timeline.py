@@ -637,6 +637,23 @@ def test_tables_and_numbers_by_keyboard(walk) -> None:
     page.evaluate("[...kinetoscope.figures].forEach(k => { k.select(-1); k.view.goHome() })")
 
 
+def test_a_number_far_below_leads_to_the_whole_timeline_and_back(walk) -> None:
+    page = walk.page
+    number = page.locator(".ks-measured.ks-walkable[data-events^='nvidia-h200/linear_eager:']:visible").last
+    number.scroll_into_view_if_needed()
+    number.click()
+    back = page.locator(".ks-return")
+    back.wait_for()
+    frame = back.locator("xpath=..").locator(".ks-frame").bounding_box()
+    header = page.locator(".bd-header").bounding_box()
+    assert frame["y"] >= header["y"] + header["height"], "nothing of it lies under the header"
+    back.click()
+    assert back.count() == 0
+    assert 0 < number.bounding_box()["y"] < 900
+    assert number.evaluate("number => document.activeElement === number")
+    page.evaluate("[...kinetoscope.figures].forEach(k => { k.select(-1); k.view.goHome() })")
+
+
 def test_the_address_keeps_where_one_is(built, walk, trace, served) -> None:
     page = walk.page
     kernel = trace.kernels[0]
