@@ -8,7 +8,7 @@ from sphinx_gallery.sorting import ExplicitOrder
 
 ROOT = Path(__file__).parent
 # So that a checkout builds where nothing may be installed (a GPU node with no network).
-sys.path.insert(0, str(ROOT / "src"))
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs/_extensions")]
 
 # Where the site will be, and where its source is: both are known only to who publishes it.  Without the first
 # there are no sitemap and no cards (both need whole addresses), without the second no links to edit a page.
@@ -30,6 +30,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx.ext.intersphinx",
     "sphinx_llms_txt",
+    "one_stylesheet",
 ]
 if SITE:
     extensions.append("sphinxext.opengraph")
