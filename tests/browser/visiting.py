@@ -42,7 +42,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         if self.path == "/favicon.ico":  # which a browser asks for without being told to
             self.send_response(204)
             self.end_headers()
