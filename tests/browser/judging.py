@@ -30,15 +30,15 @@ PRUNE = """code => {
 # Colours come by tag and class: what stands in the same as three others of the site before it has theirs.
 ALIKE = """known => {
   const kept = new Set();
-  const parts = [...document.querySelectorAll("body :is(p, li, dt, dd, td, th, a, code, span, button)")];
-  for (const part of parts) {
+  for (const part of document.querySelectorAll("body *:not(svg *)")) {
     let kind = "";
     for (let outer = part; outer && outer !== document.body; outer = outer.parentElement)
       kind += `${outer.tagName}.${outer.getAttribute("class") ?? ""} `;
     known[kind] = (known[kind] ?? 0) + 1;
     if (known[kind] <= 3) for (let outer = part; outer; outer = outer.parentElement) kept.add(outer);
   }
-  for (const part of parts) if (!kept.has(part)) part.remove();
+  for (const part of document.querySelectorAll("body :is(p, li, dt, dd, td, th, a, code, span, button)"))
+    if (!kept.has(part)) part.remove();
   return known;
 }"""
 RUN = """async options => {
