@@ -27,13 +27,13 @@ PRUNE = """code => {
   for (const row of document.querySelectorAll(".ks-table tbody tr:nth-child(n + 4)")) row.remove();
   for (const part of document.querySelectorAll(".ks-answer, .sd-dropdown")) part.open = true;
 }"""
-# Colours come by tag and class: what stands in the same as three others of the site before it has theirs.
+# Colours come by tag, class and style: what stands in the same as three others of the site before it has theirs.
 ALIKE = """known => {
   const kept = new Set();
   for (const part of document.querySelectorAll("body *:not(svg *)")) {
     let kind = "";
     for (let outer = part; outer && outer !== document.body; outer = outer.parentElement)
-      kind += `${outer.tagName}.${outer.getAttribute("class") ?? ""} `;
+      kind += `${outer.tagName}.${outer.getAttribute("class") ?? ""}${outer.getAttribute("style") ?? ""} `;
     known[kind] = (known[kind] ?? 0) + 1;
     if (known[kind] <= 3) for (let outer = part; outer; outer = outer.parentElement) kept.add(outer);
   }
