@@ -27,7 +27,7 @@ PRUNE = """code => {
   for (const row of document.querySelectorAll(".ks-table tbody tr:nth-child(n + 4)")) row.remove();
   for (const part of document.querySelectorAll(".ks-answer, .sd-dropdown")) part.open = true;
 }"""
-# Colours come by tag, class and style: what stands in the same as three others of the site before it has theirs.
+# Colours come by tag, class and style: what stands in the same as three others of the site has theirs.
 ALIKE = """known => {
   const kept = new Set();
   for (const part of document.querySelectorAll("body *:not(svg *)")) {
