@@ -168,6 +168,8 @@ def build(tree: Path, out: str, *options: str, torch: bool = False, strict: bool
     path += filter(None, [PYTHONPATH])
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "CUDA_VISIBLE_DEVICES": "", "NO_COLOR": "1"}
     env |= {"KINETOSCOPE_URL": ADDRESS, "KINETOSCOPE_REPOSITORY": ""}
+    # An example that is run takes smaller matrices on a CPU that says no more of itself.
+    env |= {"ATEN_CPU_CAPABILITY": "avx2"}
     html = tree / "_build" / out
     flags = ["-W"] if strict else []
     mode = [] if torch else ["-D", "kinetoscope_mode=replay"]
@@ -242,6 +244,16 @@ def website(built: Build) -> Build:
 def own_tree(tmp_path: Path) -> Path:
     """A copy of what the book is built from, to be changed."""
     return copy_tree(tmp_path / "tree")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with what takes long where several processes share the tests, or one has to wait at the end.
+
+    The first of them gets the first half, so the book that is altered over and over is made in it alone.
+    """
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: item.path.name != "test_mutations.py")
+        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,50 +1,18 @@
-"""axe-core on every page, light and dark; and what it cannot see: focus, headings, boxes that scroll."""
+"""axe-core on a phone, and what it cannot see: focus, headings, boxes that scroll.
+
+tests/browser/test_pages.py lets it judge every page, light and dark.
+"""
 
 from __future__ import annotations
 
 import itertools
-from importlib.resources import files
 
 import pytest
+from judging import ALIKE, HEADINGS, PRUNE, RULES, axe_source, examine, judge
 from visiting import Visit, serving
 
 pytestmark = pytest.mark.browser
 
-SET_THEME = """theme => {
-  document.documentElement.dataset.theme = theme;
-  document.documentElement.dataset.mode = theme;
-}"""
-RULES = {"rules": {"target-size": {"enabled": True}}}
-BUT_COLOUR = {"rules": {"target-size": {"enabled": True}, "color-contrast": {"enabled": False}}}
-COLOUR = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
-# Code has the same few colours on every page.
-PAGES_WITH_CODE = ("gallery/02_linear", "use/one-script", "reference/configuration")
-# What axe would spend most of its time on to no end: the bars of a drawing, which is one picture to a screen
-# reader and of which axe cannot tell the ground (tests/draw holds the palette to its contrast); each word of
-# code; the tenth timeline and the hundredth row of a table, made as the others are.
-PRUNE = """code => {
-  for (const drawing of document.querySelectorAll("svg.ks-svg"))
-    drawing.replaceChildren(...drawing.querySelectorAll(":scope > title, :scope > desc"));
-  if (code) for (const part of document.querySelectorAll("pre")) part.textContent = part.textContent;
-  for (const figure of [...document.querySelectorAll("figure.ks-timeline")].slice(2)) figure.remove();
-  for (const row of document.querySelectorAll(".ks-table tbody tr:nth-child(n + 4)")) row.remove();
-  for (const part of document.querySelectorAll(".ks-answer, .sd-dropdown")) part.open = true;
-}"""
-# Colours come by tag and class: what is like six others before it has theirs.
-ALIKE = """() => {
-  const seen = new Map();
-  const parts = ".bd-article :is(p, li, dt, dd, td, th, a, code, span, button)";
-  for (const part of document.querySelectorAll(parts)) {
-    const kind = [part, part.parentElement].map(each => `${each.tagName}.${each.className}`).join(" in ");
-    seen.set(kind, (seen.get(kind) ?? 0) + 1);
-    if (seen.get(kind) > 6) part.remove();
-  }
-}"""
-RUN = """async options => {
-  const {violations} = await axe.run(document, {...options, resultTypes: ["violations"], preload: false});
-  return violations.flatMap(rule => rule.nodes.map(node =>
-    `${rule.id}: ${node.target.join(" ")}: ${node.failureSummary.split("\\n").slice(1).join(" ").trim()}`));
-}"""
 SCROLLED = """() => [...document.querySelectorAll(".bd-article *")].filter(box =>
     box.scrollWidth > box.clientWidth + 1 && box.clientWidth > 0
     && ["auto", "scroll"].includes(getComputedStyle(box).overflowX))
@@ -53,9 +21,6 @@ SCROLLED = """() => [...document.querySelectorAll(".bd-article *")].filter(box =
     reached: box.tabIndex >= 0 || box.querySelector("a, button, summary, [tabindex='0']") !== null,
     named: box.tagName === "PRE" || box.querySelector("a, button, [role=tree]") !== null
       || Boolean(box.ariaLabel || box.getAttribute("aria-labelledby"))}))"""
-HEADINGS = """() => [...document.querySelectorAll("h1, h2, h3, h4, h5, h6, [role=heading]")]
-  .filter(heading => heading.checkVisibility())
-  .map(heading => Number(heading.ariaLevel || heading.tagName[1]))"""
 # A control that looks the same with the focus as without it.
 UNSEEN = """() => {
   const looks = element => {
@@ -85,35 +50,7 @@ UNSEEN = """() => {
 
 @pytest.fixture(scope="module")
 def axe() -> str:
-    return files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-
-
-def examine(visit: Visit, axe: str, options: dict) -> None:
-    """Note what axe finds in the page that is open."""
-    if not visit.page.evaluate("typeof axe === 'object'"):
-        visit.page.evaluate(axe)
-    for fault in visit.page.evaluate(RUN, options):
-        visit.note(fault)
-
-
-def test_axe_finds_nothing_on_any_page_light_or_dark(website, browser, served, axe) -> None:
-    with Visit(browser, served, "light") as visit:
-        visit.page.set_viewport_size({"width": 1280, "height": 900})
-        for name in website.names():
-            visit.open(name)
-            levels = visit.page.evaluate(HEADINGS)
-            if levels.count(1) != 1 or levels[0] != 1:
-                visit.note(f"not one title, and first: headings of levels {levels}")
-            if any(after > before + 1 for before, after in itertools.pairwise(levels)):
-                visit.note(f"a level of headings is left out: {levels}")
-            visit.page.evaluate(PRUNE, name not in PAGES_WITH_CODE)
-            examine(visit, axe, BUT_COLOUR)
-            visit.page.evaluate(ALIKE)
-            examine(visit, axe, COLOUR)
-            visit.name = f"{name}, dark"
-            visit.page.evaluate(SET_THEME, "dark")
-            examine(visit, axe, COLOUR)
-        assert visit.faults == []
+    return axe_source()
 
 
 def test_axe_finds_nothing_on_a_phone(website, browser, served, axe) -> None:
@@ -195,6 +132,31 @@ def test_a_fault_is_noticed(tmp_path, browser, axe, html: str, fault: str) -> No
         visit.open("x")
         examine(visit, axe, RULES)
         assert fault in "\n".join(visit.faults)
+
+
+def test_a_title_a_jump_and_a_colour_in_the_dark_only_are_noticed(tmp_path, browser, axe) -> None:
+    dark = (
+        "<style>[data-theme=dark] em { color: #333 } [data-theme=dark] body { background: #222 !important }"
+    )
+    html = f"<h3>y</h3><h1>z</h1><p>said</p><p>said <em>once</em></p>{dark}"
+    (tmp_path / "x.html").write_text(PAGE.format(html), encoding="utf-8")
+    with serving(tmp_path) as address, Visit(browser, address, "light") as visit:
+        visit.open("x")
+        known = judge(visit, axe, "x", {"P. MAIN.bd-article ": 9})
+        assert known["P. MAIN.bd-article "] == 11
+        assert visit.faults[0] == "x: not one title, and first: headings of levels [1, 3, 1]"
+        assert visit.faults[1].startswith("x: a level of headings is left out")
+        assert [fault for fault in visit.faults if fault.startswith("x: color-contrast")] == []
+        assert "x, dark: color-contrast: em: " in visit.faults[-1]
+
+
+def test_what_holds_something_new_is_not_left_out(tmp_path, browser) -> None:
+    html = "".join(f"<p>{number}</p>" for number in range(6)) + "<p>7 <a href='#x'>x</a></p>"
+    (tmp_path / "x.html").write_text(PAGE.format(html), encoding="utf-8")
+    with serving(tmp_path) as address, Visit(browser, address, "light") as visit:
+        visit.open("x")
+        visit.page.evaluate(ALIKE, {})
+        assert visit.page.locator("p").all_text_contents() == ["0", "1", "2", "7 x"]
 
 
 def test_a_hidden_focus_a_nameless_box_and_a_jump_are_noticed(tmp_path, browser) -> None:

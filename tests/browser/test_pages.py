@@ -7,7 +7,11 @@ would be most of the time.
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
+
 import pytest
+from judging import SET_THEME, axe_source, judge
 from visiting import Visit, serving
 
 pytestmark = pytest.mark.browser
@@ -16,11 +20,20 @@ WIDTHS = {360: 780, 768: 1024, 1440: 900}
 PARTS = 2
 """so that two processes share the longest test"""
 SMALLEST_TEXT = 10.5  # CSS pixels, as a reader sees it
+SIZES = ((320, 640, ""), (1280, 900, "200%"), (3840, 900, ""))
+LONGEST_LINE = 50  # em: about a hundred characters
+BOXES = """() => [...document.querySelectorAll(".bd-article *")]
+  .filter(box => ["auto", "scroll"].includes(getComputedStyle(box).overflowX)
+    && box.scrollWidth > box.clientWidth + 1 && box.getClientRects().length
+    && box.tabIndex < 0 && !box.matches(".ks-frame")  // which gets its place with the viewer
+    && !box.querySelector("a, button, input, summary, [tabindex]"))
+  .map(box => `${box.tagName}.${box.className}: ${box.textContent.trim().slice(0, 30)}`)"""
+# The theme waits a moment after a change of the window's size before it does its part.
+REACHED = """() => [...document.querySelectorAll("pre")]
+  .every(box => box.scrollWidth <= box.clientWidth || box.tabIndex >= 0)"""
+MEASURE = """() => Math.max(0, ...[...document.querySelectorAll(".bd-article section > p")]
+  .map(text => text.getBoundingClientRect().width / parseFloat(getComputedStyle(text).fontSize)))"""
 
-SET_THEME = """theme => {
-  document.documentElement.dataset.theme = theme;
-  document.documentElement.dataset.mode = theme;
-}"""
 LOOK = """smallest => {
   const seen = {wide: 0, narrow: 0, both: [], none: [], small: [], out: [], tables: 0};
   const root = document.documentElement;
@@ -89,35 +102,75 @@ def look(visit: Visit, name: str, width: int, theme: str, timelines: int) -> Non
         visit.note(f"text too small: {seen['small'][:5]}")
 
 
+def playwright_timeout() -> type[Exception]:
+    """What Playwright raises after a wait in vain; whoever has no browser may not have Playwright either."""
+    from playwright.sync_api import TimeoutError as InVain
+
+    return InVain
+
+
+def stretch(visit: Visit, name: str) -> None:
+    """Note what sticks out, or gets too long, at extreme sizes of screen and text."""
+    for width, height, text in SIZES:
+        visit.name = f"{name} at {width} px {text}"
+        visit.page.set_viewport_size({"width": width, "height": height})
+        visit.page.evaluate("size => document.documentElement.style.fontSize = size", text)
+        seen = visit.page.evaluate(LOOK, SMALLEST_TEXT)
+        if seen["scroll"] > 0 or seen["out"]:
+            visit.note(f"scrolls sideways by {seen['scroll']} px; sticks out: {seen['out'][:5]}")
+        if (measure := visit.page.evaluate(MEASURE)) > LONGEST_LINE:
+            visit.note(f"a line of text is {measure:.0f} em long")
+        if width == SIZES[0][0] and (boxes := visit.page.evaluate(BOXES)):
+            visit.note(f"no key reaches what scrolls: {boxes[:3]}")
+
+
 def is_dark(colour: str) -> bool:
     """Tell whether a colour, rgb(…) as computed, is nearer to black than to white."""
     red, green, blue = (float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3])
     return 0.3 * red + 0.6 * green + 0.1 * blue < 128
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_page_at_every_width_light_and_dark(website, browser, served, screenshots, part: int) -> None:
+    """All there is to be seen of a page in one visit: to open it takes longer than to look at it."""
+    axe, known = axe_source(), {}
     with Visit(browser, served, "light") as visit:
         for name in website.names()[part::PARTS]:
             timelines = len(website.page(name).by_class("ks-timeline", "figure"))
-            visit.page.set_viewport_size({"width": 1440, "height": WIDTHS[1440]})
+            # What scrolls when the page is opened gets its place among what the keys reach.
+            visit.page.set_viewport_size({"width": SIZES[0][0], "height": SIZES[0][1]})
             visit.open(name)
+            stretch(visit, name)
             for theme in ("light", "dark"):
                 visit.page.evaluate(SET_THEME, theme)
-                for width, height in WIDTHS.items():
-                    visit.page.set_viewport_size({"width": width, "height": height})
+                # A theme changes colours, which are the same at every width.
+                widths = WIDTHS if theme == "light" or screenshots else (1440,)
+                for width in widths:
+                    visit.page.set_viewport_size({"width": width, "height": WIDTHS[width]})
                     look(visit, name, width, theme, timelines)
                     if screenshots:
                         path = screenshots / f"{name.replace('/', '-')}-{width}-{theme}.png"
                         visit.page.screenshot(path=path, full_page=True)
+            visit.page.evaluate(SET_THEME, "light")
+            visit.page.set_viewport_size({"width": 1280, "height": 900})
+            with contextlib.suppress(playwright_timeout()):  # what no key reaches then is for axe to tell
+                visit.page.wait_for_function(REACHED, timeout=3000)
+            known = judge(visit, axe, name, known)
         assert visit.faults == []
 
 
-def test_every_page_from_a_file(website, browser) -> None:
-    """What differs from a served page is what loads: one look at each tells."""
+def test_a_page_of_each_kind_from_a_file(website, browser) -> None:
+    """What differs from a served page is what loads: one look at each that loads something else tells."""
+    kinds = {}
+    for name in website.names():
+        loaded = {Path(link.partition("?")[0]) for link in website.page(name).fetched}
+        loaded = {path.name for path in loaded if path.suffix in (".js", ".css") and path.parts[0] == ".."}
+        kinds.setdefault((Path(name).parent, frozenset(loaded)), name)
+    assert {"index", "read/across-the-operator-boundary"} < set(kinds.values())
     with Visit(browser, website.html.as_uri() + "/", "light") as visit:
         visit.page.set_viewport_size({"width": 1440, "height": WIDTHS[1440]})
-        for name in website.names():
+        for name in kinds.values():
             visit.open(name)
             visit.page.evaluate(SET_THEME, "light")
             look(visit, name, 1440, "light", len(website.page(name).by_class("ks-timeline", "figure")))
@@ -170,37 +223,7 @@ def test_the_search_finds(website, browser, served) -> None:
         assert visit.faults == []
 
 
-# --- any size of screen and text, and paper -----------------------------------------------------------------
-
-SIZES = ((320, 640, ""), (1280, 900, "200%"), (3840, 2160, ""))
-LONGEST_LINE = 50  # em: about a hundred characters
-BOXES = """() => [...document.querySelectorAll(".bd-article *")]
-  .filter(box => ["auto", "scroll"].includes(getComputedStyle(box).overflowX)
-    && box.scrollWidth > box.clientWidth + 1 && box.getClientRects().length
-    && box.tabIndex < 0 && !box.matches(".ks-frame")  // which gets its place with the viewer
-    && !box.querySelector("a, button, input, summary, [tabindex]"))
-  .map(box => `${box.tagName}.${box.className}: ${box.textContent.trim().slice(0, 30)}`)"""
-MEASURE = """() => Math.max(0, ...[...document.querySelectorAll(".bd-article section > p")]
-  .map(text => text.getBoundingClientRect().width / parseFloat(getComputedStyle(text).fontSize)))"""
-
-
-def test_at_any_size_of_screen_and_text_nothing_sticks_out(website, browser, served) -> None:
-    with Visit(browser, served, "light") as visit:
-        for name in website.names():
-            visit.page.set_viewport_size({"width": SIZES[0][0], "height": SIZES[0][1]})
-            visit.open(name)
-            for width, height, text in SIZES:
-                visit.name = f"{name} at {width} px {text}"
-                visit.page.set_viewport_size({"width": width, "height": height})
-                visit.page.evaluate("size => document.documentElement.style.fontSize = size", text)
-                seen = visit.page.evaluate(LOOK, SMALLEST_TEXT)
-                if seen["scroll"] > 0 or seen["out"]:
-                    visit.note(f"scrolls sideways by {seen['scroll']} px; sticks out: {seen['out'][:5]}")
-                if (measure := visit.page.evaluate(MEASURE)) > LONGEST_LINE:
-                    visit.note(f"a line of text is {measure:.0f} em long")
-                if width == SIZES[0][0] and (boxes := visit.page.evaluate(BOXES)):
-                    visit.note(f"no key reaches what scrolls: {boxes[:3]}")
-        assert visit.faults == []
+# --- paper --------------------------------------------------------------------------------------------------
 
 
 def test_paper_has_the_text_the_figures_and_the_answers_and_no_navigation(website, browser, served) -> None:

@@ -2,7 +2,8 @@
 
 Each mutation is made on a copy of the committed recording.  It has to change the pages it is about, or to
 fail the ``-W`` build at the sentence that is not true any more; and nothing else may change.  The book is
-built once, and then again and again in the same place, as an author's is.
+built once, and then again and again in the same place, as an author's is, with mutations of different
+examples made in one go.
 """
 
 from __future__ import annotations
@@ -829,26 +830,50 @@ def parts(page: str, but: tuple[str, ...]) -> dict[str, object]:
     }
 
 
-def place(case: Mutation) -> str:
-    """Those of one example one after the other: then fewer pages have to be read again in between."""
+def examples_of(case: Mutation) -> frozenset[str]:
+    """The examples whose recording is altered; ``*``: all of them."""
     recordings = ROOT / "docs" / "recordings" / MACHINE
-    found = [path.parent.name for name in case.about for path in recordings.glob(f"*/{name}.*")]
-    return f"{case.status} {(found or case.about or ('',))[0].removeprefix('gallery/')}"
+    if "*" in case.about or case.status == 2:
+        return frozenset(path.name for path in recordings.iterdir())
+    found = {path.parent.name for name in case.about for path in recordings.glob(f"*/{name}.*")}
+    return frozenset(found | {name.removeprefix("gallery/") for name in case.about if "/" in name})
+
+
+def together(cases: list[Mutation]) -> list[tuple[Mutation, ...]]:
+    """Those of different examples are made in one build, and those that it must refuse apart from others."""
+    groups: list[list[Mutation]] = []
+    for case in cases:
+        for group in groups:
+            if group[0].expected == case.expected and not any(
+                examples_of(case) & examples_of(other) for other in group
+            ):
+                group.append(case)
+                break
+        else:
+            groups.append([case])
+    # Last what is on every page, after which all have to be read again, and then what ends before anything is
+    # laid out.
+    return sorted(map(tuple, groups), key=lambda group: (group[0].status, "*" in group[0].about))
 
 
 @pytest.mark.parametrize(
-    "case", sorted(MUTATIONS, key=place), ids=lambda case: f"{case.name}: {case.expected}"
+    "cases",
+    together(MUTATIONS),
+    ids=lambda cases: f"{', '.join(case.name for case in cases)}: {cases[0].expected}",
 )
-def test_a_mutation_is_seen(book: tuple[Book, Result], case: Mutation) -> None:
+def test_mutations_are_seen(book: tuple[Book, Result], cases: tuple[Mutation, ...]) -> None:
     book, before = book
     book.restore()
-    case.change(Recording(book.recordings / MACHINE))
+    for case in cases:
+        case.change(Recording(book.recordings / MACHINE))
     left = book.made()
     after = book.build("-W")
 
+    about = tuple(name for case in cases for name in case.about)
+    status = cases[0].status if cases[0].fails else 0
     assert "Traceback" not in after.err
-    assert after.status == (case.status if case.fails else 0), after.err
-    for fails in case.fails:
+    assert after.status == status, after.err
+    for fails in (fails for case in cases for fails in case.fails):
         line = 1 if fails.file else 0
         if fails.at:
             text = "\n".join(book.source(fails.file))
@@ -858,20 +883,21 @@ def test_a_mutation_is_seen(book: tuple[Book, Result], case: Mutation) -> None:
     # ... and nothing is warned about that has nothing to do with it
     for warned in after.warnings:
         if warned.file.endswith(".md"):
-            assert any(name in book.block(warned) for name in case.about), warned
+            assert any(name in book.block(warned) for name in about), warned
 
-    if case.status == 2:
+    if status == 2:
         assert (after.pages, after.files) == left
         return
     changed = {page for page in before.pages.keys() | after.pages.keys() if page != "claims"}
     changed = {page for page in changed if before.pages.get(page) != after.pages.get(page)}
-    if "*" not in case.about:
-        assert changed <= mentions(book, case)
+    if "*" not in about:
+        assert changed <= set().union(*(mentions(book, case) for case in cases))
         for page in changed:
-            assert parts(before.pages[page], case.about) == parts(after.pages[page], case.about)
-    for check in case.seen:
-        check(before, after)
-    assert case.seen or case.fails
+            assert parts(before.pages[page], about) == parts(after.pages[page], about)
+    for case in cases:
+        for check in case.seen:
+            check(before, after)
+        assert case.seen or case.fails
 
 
 def test_a_recording_written_anew_changes_nothing(book: tuple[Book, Result]) -> None:
