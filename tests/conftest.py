@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import getpass
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,6 +24,12 @@ ROOT = Path(__file__).parents[1]
 # As it was before any fixture put a stand-in for torch there, which others of this process keep to its end.
 PYTHONPATH = os.environ.get("PYTHONPATH", "")
 TORCH_IS_BLOCKED = 'raise ImportError("torch was imported by a build that only lays out")\n'
+# An example takes smaller matrices on a CPU that says no more of itself than AVX2. Inductor's cache does not tell
+# such code from the machine's full one, and gives wrong results if both meet in it: hence a folder of our own.
+os.environ["ATEN_CPU_CAPABILITY"] = "avx2"
+os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(
+    Path(tempfile.gettempdir()) / f"torchinductor_avx2_{getpass.getuser()}"
+)
 # Where the built book is told that it will be: what needs a whole address is only there then.
 ADDRESS = "https://book.example.org/kinetoscope/"
 # A page has no address of its own until it is published.
@@ -168,8 +176,6 @@ def build(tree: Path, out: str, *options: str, torch: bool = False, strict: bool
     path += filter(None, [PYTHONPATH])
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "CUDA_VISIBLE_DEVICES": "", "NO_COLOR": "1"}
     env |= {"KINETOSCOPE_URL": ADDRESS, "KINETOSCOPE_REPOSITORY": ""}
-    # An example that is run takes smaller matrices on a CPU that says no more of itself.
-    env |= {"ATEN_CPU_CAPABILITY": "avx2"}
     html = tree / "_build" / out
     flags = ["-W"] if strict else []
     mode = [] if torch else ["-D", "kinetoscope_mode=replay"]

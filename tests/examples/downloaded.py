@@ -30,11 +30,10 @@ def environment(**more: str) -> dict[str, str]:
     """An environment without a GPU and without paths to our own modules.
 
     What is compiled here is small: the processes that Inductor would start for it cost more than they save.
-    A CPU that says no more of itself than AVX2 is one on which the lessons take smaller matrices.
     """
     kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "TRITON_INTERPRET")}
     ours = {"CUDA_VISIBLE_DEVICES": "", "MPLBACKEND": "Agg", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
-    return kept | ours | {"ATEN_CPU_CAPABILITY": "avx2"} | more
+    return kept | ours | more
 
 
 def run(folder: Path, script: str, *flags: str, **env: str) -> subprocess.CompletedProcess[str]:

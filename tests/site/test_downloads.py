@@ -46,8 +46,6 @@ def run(folder: Path, file: str, *flags: str) -> subprocess.CompletedProcess[str
             "MPLBACKEND": "Agg",
             "PYTHONIOENCODING": "utf-8",
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
-            # A lesson takes smaller matrices on a CPU that says no more of itself.
-            "ATEN_CPU_CAPABILITY": "avx2",
         },
         capture_output=True,
         text=True,
