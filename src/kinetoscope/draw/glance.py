@@ -82,7 +82,7 @@ def _causes(step: StepSummary) -> list[Part]:
         Part("idle: a launch was under way", step.idle_launch),
         Part("idle: the CPU waited for the GPU", step.idle_sync),
         Part("idle: the next was queued already", step.idle_queued),
-        Part("idle: nothing more came in the step", step.idle_end),
+        Part("idle: nothing more came", step.idle_end),
         Part("idle: before work whose launch is not in the file", step.idle_unknown),
     ]
 
@@ -137,15 +137,16 @@ def _notes(trace: Trace, step: StepSummary, kernels: Sequence[Row]) -> Iterator[
 
 
 _ADVICE = {
-    "idle_cpu": "of the step the GPU waited for the CPU to begin the next launch. Look above the gaps in the "
-    "timeline at what the CPU did there; torch.compile, CUDA graphs or larger batches leave it less to do.",
-    "idle_launch": "of the step the GPU waited for launches under way. Fewer launches help: fusion, or CUDA "
+    "idle_cpu": "of this time the GPU waited for the CPU to begin the next launch. Look above the gaps in "
+    "the timeline at what the CPU did there; torch.compile, CUDA graphs or larger batches leave it less "
+    "to do.",
+    "idle_launch": "of this time the GPU waited for launches under way. Fewer launches help: fusion, or CUDA "
     "graphs.",
-    "idle_sync": "of the step the GPU had run dry while the CPU waited for it. Look for .item(), .cpu(), "
+    "idle_sync": "of this time the GPU had run dry while the CPU waited for it. Look for .item(), .cpu(), "
     "printing or explicit synchronization, and do it less often.",
-    "idle_queued": "of the step the next activity was queued and did not run: one stream waits for another, "
+    "idle_queued": "of this time the next activity was queued and did not run: one stream waits for another, "
     "or the GPU hands over from one short kernel to the next.",
-    "idle_end": "of the step nothing ran on the GPU any more. See what the CPU does at its end.",
+    "idle_end": "of this time nothing ran on the GPU any more. See what the CPU does at its end.",
 }
 
 _REGIMES: dict[RegimeKind, str] = {

@@ -4,9 +4,10 @@
   const ks = (globalThis.kinetoscope ??= {});
 
   /** @param {HTMLScriptElement} held with JSON, or with gzipped JSON in base64 @returns {Promise<object>} */
-  const unpacked = async held => {
+  const unpacked = held => {
     if (held.type === "application/json") return JSON.parse(held.textContent);
     const bytes = Uint8Array.from(atob(held.textContent), char => char.charCodeAt(0));
+    // A Blob's stream is no request: the policy has nothing to say to it.
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Response(stream).json();
   };
