@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 MOST_ROWS = 6
 """kernels that are named"""
 
+LONGEST = 60
+"""characters of a name"""
+
 WORTH = 0.1
 """Share of a step's length from which on a cause of waiting is worth a sentence"""
 
@@ -116,7 +119,7 @@ def _notes(trace: Trace, step: StepSummary, kernels: Sequence[Row]) -> Iterator[
         first = kernels[0]
         by = f", launched by {clean(', '.join(first.launched_by))}" if first.launched_by else ""
         yield (
-            f"{short_name(first.name)}{by}, takes {printed(first.share, 'share')} of all kernel time. "
+            f"{_brief(first.name)}{by}, takes {printed(first.share, 'share')} of all kernel time. "
             "A faster one, or fewer of it, helps most on the GPU's side."
         )
     total = sum(row.calls for row in kernels)
@@ -158,6 +161,15 @@ _REGIMES: dict[RegimeKind, str] = {
 }
 
 
+def _brief(name: str) -> str:
+    short = short_name(name)
+    return short if len(short) <= LONGEST else short[: LONGEST - 1] + "…"
+
+
+def _percent(share: float) -> str:
+    return "<0.1 %" if 0 < share < 0.0005 else printed(share, "share")
+
+
 def glance_html(found: Glance, *, trace: str) -> str:
     """Two small tables with bars, and the sentences; rows light events of ``trace`` (``MACHINE/NAME``)."""
     tables = [_kernels(found, trace)]
@@ -177,7 +189,7 @@ def _kernels(found: Glance, trace: str) -> str:
     rows = ""
     for row in found.top:
         ns = row.device if of_gpu else row.self_cpu
-        name = f'<code title="{escape(clean(row.name), quote=True)}">{escape(short_name(row.name))}</code>'
+        name = f'<code title="{escape(clean(row.name), quote=True)}">{escape(_brief(row.name))}</code>'
         if row.launched_by:
             name += f' <span class="ks-unit">{escape(clean(", ".join(row.launched_by)))}</span>'
         events = " ".join(str(event.index) for event in row.events)
@@ -202,6 +214,6 @@ def _row(label: str, ns: int, whole: float, css: str, events: str = "") -> str:
         f'<rect width="{max(0.5, 100 * share):.1f}" height="8"/></svg>'
     )
     return (
-        f'<tr{events}><th scope="row">{label}{bar}</th><td class="ks-number">{printed(share, "share")}</td>'
+        f'<tr{events}><th scope="row">{label}{bar}</th><td class="ks-number">{escape(_percent(share))}</td>'
         f'<td class="ks-number">{printed(ns, "ns")}</td></tr>'
     )

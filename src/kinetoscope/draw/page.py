@@ -58,7 +58,7 @@ MOST_ROWS = 400
 
 _MACHINE = "trace"
 
-PACKED = 200_000
+PACKED = 100_000
 """Characters of JSON from which on the trace is gzipped: unpacked in a blink, and less to send"""
 
 _idents = counting(1)
@@ -157,7 +157,9 @@ def _caption(trace: Trace, by: str) -> str:
     view = VIEWS[by]
     caption = f"By {view.noun}"
     if trace.steps_at and by not in ("step", "waiting"):
-        caption += f"; sums over the whole trace, {len(trace.steps_at)} steps and what is between them"
+        number = len(trace.steps_at)
+        parts = f"{number} steps and what is between them" if number > 1 else "a step and what is around it"
+        caption += f"; sums over the whole trace, {parts}"
     return caption
 
 
@@ -178,11 +180,13 @@ def _shown(trace: Trace, steps: Steps) -> str:
     """What the timeline opens at, and what it leaves out."""
     text = "It opens at "
     if steps is None and trace.steps:
-        text += f"step {typical_step(trace.steps).number}, that of median length; All shows the whole trace. "
+        number = typical_step(trace.steps).number
+        text += f"step {number}, {'that of median length' if len(trace.steps) > 1 else 'the only one'}; "
+        text += "All shows the whole trace. "
     else:
         text += "what was asked for; All shows the whole trace. " if trace.steps else "the whole trace. "
     counts = kind_counts(trace)
-    left = [f"{counts[kind]:,} {label}" for kind, label in _NOT_DRAWN.items() if kind in counts]
+    left = [f"{label} ({counts[kind]:,})" for kind, label in _NOT_DRAWN.items() if kind in counts]
     if left:
         text += f"Not drawn: {', '.join(left)}."
     return escape(text.strip())
@@ -192,8 +196,8 @@ _NOT_DRAWN = {
     Kind.PYTHON: "Python frames",
     Kind.GPU_ANNOTATION: "annotations repeated on the GPU",
     Kind.SYNC: "stream synchronizations",
-    Kind.OVERHEAD: "of the profiler's own work",
-    Kind.OTHER: "of a category that is not known here",
+    Kind.OVERHEAD: "the profiler's own work",
+    Kind.OTHER: "events of a category that is not known here",
 }
 """What the timeline leaves out, as the page says it"""
 
