@@ -24,8 +24,8 @@ ROOT = Path(__file__).parents[1]
 # As it was before any fixture put a stand-in for torch there, which others of this process keep to its end.
 PYTHONPATH = os.environ.get("PYTHONPATH", "")
 TORCH_IS_BLOCKED = 'raise ImportError("torch was imported by a build that only lays out")\n'
-# An example takes smaller matrices on a CPU that says no more of itself than AVX2. Inductor's cache does not tell
-# such code from the machine's full one, and gives wrong results if both meet in it: hence a folder of our own.
+# An example takes smaller matrices on a CPU that says no more of itself than AVX2. Inductor's cache does not
+# tell such code from the machine's full one, and results are wrong where both meet: hence a folder of our own.
 os.environ["ATEN_CPU_CAPABILITY"] = "avx2"
 os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(
     Path(tempfile.gettempdir()) / f"torchinductor_avx2_{getpass.getuser()}"

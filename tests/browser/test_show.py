@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from kinetoscope.draw.page import page_html
-from kinetoscope.trace import load
+from kinetoscope.trace import load, loads
 
 pytestmark = pytest.mark.browser
 
@@ -48,3 +49,81 @@ def test_it_lives_under_its_own_policy(browser, page_file: Path, scheme: str, wi
     }""")
     assert window.evaluate("window.ran") is None
     context.close()
+
+
+@pytest.fixture(scope="module")
+def packed(browser, tmp_path_factory: pytest.TempPathFactory):
+    """A page whose trace is gzipped in it, with a table long enough to be sifted."""
+    events = [
+        {
+            "ph": "X",
+            "cat": "cpu_op",
+            "name": f"aten::op{k % 20:02}",
+            "pid": 1,
+            "tid": 1,
+            "ts": 20 * k,
+            "dur": 9,
+        }
+        for k in range(4000)
+    ]
+    events += [
+        {"ph": "X", "cat": "kernel", "name": f"kernel_{k}", "pid": 0, "tid": 7, "ts": 90_000 + 30 * k,
+         "dur": 10 + k, "args": {"stream": 7, "device": 0}}
+        for k in range(3)
+    ]  # fmt: skip
+    text = page_html(loads(json.dumps({"traceEvents": events}).encode(), "x"), name="packed")
+    assert '<script type="application/gzip"' in text
+    path = tmp_path_factory.mktemp("packed") / "page.html"
+    path.write_text(text, encoding="utf-8")
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    window = context.new_page()
+    window.faults = []
+    window.on("console", lambda message: window.faults.append(message.text))
+    window.on("pageerror", lambda error: window.faults.append(str(error)))
+    window.goto(path.as_uri())
+    window.wait_for_function("document.querySelector('figure.ks-timeline').kinetoscope")
+    yield window
+    context.close()
+
+
+def test_a_packed_trace_is_unpacked_whole(packed) -> None:
+    assert packed.evaluate("document.querySelector('figure.ks-timeline').kinetoscope.model.count") == 4003
+    assert packed.faults == []
+
+
+def test_tables_are_sorted_and_sifted(packed) -> None:
+    names = "[...document.querySelectorAll('#by-kernel tbody tr')].map(row => row.cells[0].textContent)"
+    head = packed.locator("#by-kernel th", has=packed.get_by_role("button", name="max"))
+    head.get_by_role("button").click()
+    assert packed.evaluate(names) == ["kernel_2", "kernel_1", "kernel_0"]
+    head.get_by_role("button").click()
+    assert packed.evaluate(names) == ["kernel_0", "kernel_1", "kernel_2"]
+    assert head.get_attribute("aria-sort") == "ascending"
+    packed.get_by_label("Only ops with").fill("OP1")
+    assert packed.locator("#by-op tbody tr:visible").count() == 10
+    assert packed.locator("#by-op .ks-count").text_content() == "10 of 20 rows"
+    packed.get_by_label("Only ops with").fill("")
+    assert packed.locator("#by-op tbody tr:visible").count() == 20
+
+
+def test_a_row_at_a_glance_leads_to_its_events(packed) -> None:
+    packed.locator(".ks-glance tr[data-events]").first.click()
+    packed.wait_for_function("document.querySelector('figure.ks-timeline').kinetoscope.pinned?.length === 1")
+
+
+def test_a_gap_is_measured_by_key_and_what_is_selected_is_found_again(packed) -> None:
+    figure = "document.querySelector('figure.ks-timeline').kinetoscope"
+    first = packed.evaluate(f"{figure}.model.find('kernel_0')[0]")
+    packed.evaluate(f"{figure}.select({first})")
+    walk = packed.locator(".ks-walk")
+    walk.press("g")
+    tape = packed.evaluate(f"{figure}.painter.tape.to - {figure}.painter.tape.from")
+    assert tape == 20_000
+    walk.press("Escape")
+    again = packed.get_by_role("button", name="Back to the selected event")
+    packed.evaluate(f"{figure}.view.set(0, 1000)")
+    again.click()
+    packed.wait_for_function(f"{figure}.inView({first})")
+    again.wait_for(state="hidden")
+    assert packed.evaluate("document.activeElement.className") == "ks-walk"
+    assert packed.faults == []

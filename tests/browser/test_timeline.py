@@ -711,10 +711,10 @@ def test_the_timeline_is_a_tree_for_those_who_do_not_see_it(walk, trace) -> None
         press("ArrowDown")
         assert page.evaluate("document.activeElement.dataset.item") != before, "the op is in the tree"
     name = page.evaluate("document.activeElement.textContent")
-    start = next(step.start for step in trace.steps if step.start <= op.start < step.event.end)
+    step = next(step for step in trace.steps if step.start <= op.start < step.event.end)
     assert name == (
         f"aten::linear, op, {format_time(op.dur)}, self {format_time(op.self_dur)},"
-        f" starts at {format_time(op.start - start)}, launches 1 kernel"
+        f" starts at {format_time(op.start - step.start)} of step {step.number}, launches 1 kernel"
     )
     first, last = walk.window
     assert first < op.end and last > op.start

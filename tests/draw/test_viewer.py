@@ -34,7 +34,7 @@ def test_comments_are_left_out_and_nothing_else() -> None:
         "* 3; /* stays */",
         "})();",
     ]
-    assert viewer._without_comments(SOURCE).splitlines() == kept
+    assert viewer.without_comments(SOURCE).splitlines() == kept
     assert "\n//" not in viewer.viewer_script()
     assert "kinetoscope" in viewer.viewer_script()
 

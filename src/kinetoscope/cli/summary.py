@@ -45,7 +45,7 @@ def _text(trace: Trace, found: Summary) -> str:
     busy = f"{printed(found.gpu_busy_ns, 'ns')}"
     if found.gpu_span_ns:
         busy += f", {printed(found.gpu_busy_ns / found.gpu_span_ns, 'share')} of the span"
-    devices = ", ".join(f"{number}: {name}" for number, name in sorted(trace.device_names.items()))
+    devices = _devices(trace.device_names)
     lines = [
         ("trace", trace.path),
         ("devices", devices or "none named"),
@@ -74,9 +74,26 @@ def _text(trace: Trace, found: Summary) -> str:
     size = max(len(name) for name, _ in lines)
     text = [f"{name.ljust(size)}  {' '.join(value.split())}" for name, value in lines]
     text.append("")
+    if not found.kernels and not found.gpu_busy_ns:
+        text += ["No GPU activity is in the file: the times above are 0 because of that.", ""]
     if not found.findings:
         text.append("Nothing in the file had to be repaired, left out or assumed.")
     else:
         text.append("Findings")
         text += [f"  {' '.join(str(finding).split())}" for finding in found.findings]
+    if found.gpu_busy_ns:
+        text += ["", "`kinetoscope table --by waiting` has what the GPU waited for, `--by kernel` what took"]
+        text += ["longest; `kinetoscope show` opens all of it as one page."]
     return "\n".join(text)
+
+
+def _devices(names: dict[int, str]) -> str:
+    """Each name once, after the numbers of its devices: ``0-7: NVIDIA B200``."""
+    numbers: dict[str, list[int]] = {}
+    for number, name in sorted(names.items()):
+        numbers.setdefault(name, []).append(number)
+    parts = []
+    for name, of in numbers.items():
+        row = len(of) > 2 and of[-1] - of[0] == len(of) - 1
+        parts.append(f"{f'{of[0]}-{of[-1]}' if row else ', '.join(map(str, of))}: {name}")
+    return "; ".join(parts)

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints one table."""
-    from kinetoscope.draw.table import text_table
+    from kinetoscope.draw.table import fitting, text_table
     from kinetoscope.draw.views import choose_rows
 
     trace = read_trace(options, options.trace, shows_findings=options.json and not options.strict)
@@ -49,9 +49,11 @@ def run(options: argparse.Namespace) -> int:
             left = {"by": options.by, "step": options.step, "left_out": shown.left_out}
             say_json({**left, "rows": rows, "findings": findings})
         return 0
-    say(text_table(shown.columns, shown.rows, width=width()).rstrip("\n"))
+    room = width()
+    fitted = shown.columns if room is None else fitting(shown.columns, shown.rows, room)
+    say(text_table(fitted, shown.rows, width=room).rstrip("\n"))
     say()
-    say(_about(trace, options, shown))
+    say(_about(trace, options, shown, [column.heading for column in shown.columns[len(fitted) :]]))
     return 0
 
 
@@ -68,17 +70,21 @@ def _joined(value: object) -> object:
     return "; ".join(value) if isinstance(value, tuple) else value
 
 
-def _about(trace: Trace, options: argparse.Namespace, shown: Shown) -> str:
+def _about(trace: Trace, options: argparse.Namespace, shown: Shown, narrow: list[str]) -> str:
     number = len(shown.rows)
     parts = [f"{number} {'row' if number == 1 else 'rows'}, by {shown.view.noun}"]
     if options.step is not None:
         parts.append(f"of step {options.step}")
     elif trace.steps_at and options.by not in ("step", "waiting"):
-        parts.append(f"sums over all {len(trace.steps_at)} steps and what is between them")
+        number_of = len(trace.steps_at)
+        whole = f"all {number_of} steps" if number_of > 1 else "the one step"
+        parts.append(f"sums over {whole} and what is {'between them' if number_of > 1 else 'around it'}")
     if any(column.key == "share" for column in shown.columns):
         parts.append(f"share {shown.view.share}")
     if shown.left_out:
         parts.append(f"{shown.left_out} more not shown")
+    if narrow:
+        parts.append(f"no room here for {', '.join(narrow)} (a wider terminal or --csv has them)")
     if not number:
         parts.append(_why_empty(trace, options.by))
     return "; ".join(parts) + "."

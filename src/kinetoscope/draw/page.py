@@ -7,6 +7,7 @@ it: the digest of its script is in it.  The trace itself is in a script element 
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 from html import escape
@@ -15,13 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kinetoscope.draw.figure import figure_html
+from kinetoscope.draw.glance import glance, glance_html
 from kinetoscope.draw.names import clean
 from kinetoscope.draw.table import html_table
-from kinetoscope.draw.viewer import viewer_script, viewer_style
+from kinetoscope.draw.viewer import viewer_script, viewer_style, without_comments
 from kinetoscope.draw.views import VIEWS, choose_rows
 from kinetoscope.draw.walk import walk_data
+from kinetoscope.draw.window import typical_step
 from kinetoscope.measure.printing import printed
-from kinetoscope.measure.summary import summarise
+from kinetoscope.measure.summary import kind_counts, summarise
+from kinetoscope.trace.events import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,18 +50,17 @@ HEADINGS = {
 }
 """The tables of a page, in its order, by their views"""
 
+SCRIPT = Path(__file__).with_suffix(".js")
+"""Sorts and sifts the tables, unpacks the data, and brings the figure to life"""
+
 MOST_ROWS = 400
 """rows of a table in a page; the command line has all of them"""
 
 _MACHINE = "trace"
-# Finds its data where the page holds it, and brings the one figure to life.
-_BOOT = """\
-"use strict";
-for (const held of document.querySelectorAll("script.ks-data")) {
-kinetoscope.data(held.dataset.trace, JSON.parse(held.textContent));
-}
-for (const figure of document.querySelectorAll("figure.ks-timeline")) kinetoscope.enliven(figure);
-"""
+
+PACKED = 100_000
+"""Characters of JSON from which on the trace is gzipped: unpacked in a blink, and less to send"""
+
 _idents = counting(1)
 
 
@@ -69,12 +72,14 @@ def page_html(trace: Trace, *, name: str, steps: Steps = None, version: str = ""
     name = clean(name)
     key = f"{_MACHINE}/{name}"
     style = picture_style() + viewer_style() + _page_style()
-    script = viewer_script() + _BOOT
-    figure = figure_html(trace, ident="timeline", steps=steps, title=f"Timeline of {name}")
+    script = viewer_script() + without_comments(SCRIPT.read_text(encoding="utf-8"))
+    figure = figure_html(
+        trace, ident="timeline", steps=steps, title=f"Timeline of {name}", caption=_shown(trace, steps)
+    )
     of = escape(key, quote=True)
     tools = f'<div class="ks-tools" data-trace="{of}"></div>\n</figure>'
     figure = tools.join(figure.rsplit("</figure>", 1))
-    data = _json(walk_data(trace, machine=_MACHINE, name=name))
+    kind, data = _held(_json(walk_data(trace, machine=_MACHINE, name=name)))
     found = summarise(trace)
     tables = list(_tables(trace, key))
     links = "".join(
@@ -83,11 +88,15 @@ def page_html(trace: Trace, *, name: str, steps: Steps = None, version: str = ""
     )
     body = [
         f'<header>\n<h1>{escape(name)}</h1>\n<p class="ks-lead">{_lead(trace)}</p>\n</header>',
-        _sums(found),
-        _findings(found),
         f'<nav aria-label="On this page"><ul>{links}</ul></nav>',
+        _findings(found) if found.findings else "",
+        glance_html(glance(trace), trace=key),
         "<section>\n<h2>Timeline</h2>",
         figure,
+        "</section>",
+        "<section>\n<h2>The whole trace in numbers</h2>",
+        _sums(found),
+        "" if found.findings else _findings(found),
         "</section>",
         *(
             f'<section id="by-{by}">\n<h2>{escape(HEADINGS[by])}</h2>\n{html}</section>'
@@ -104,9 +113,9 @@ def page_html(trace: Trace, *, name: str, steps: Steps = None, version: str = ""
             f"<title>{escape(name)} · Kinetoscope</title>",
             f"<style>{style}</style>\n</head>",
             '<body data-theme="auto">\n<main class="ks-page">',
-            *body,
+            *(part for part in body if part),
             "</main>",
-            f'<script type="application/json" class="ks-data" data-trace="{of}">{data}</script>',
+            f'<script type="{kind}" class="ks-data" data-trace="{of}">{data}</script>',
             f"<script>{script}</script>\n</body>\n</html>\n",
         ]
     )
@@ -148,14 +157,49 @@ def _caption(trace: Trace, by: str) -> str:
     view = VIEWS[by]
     caption = f"By {view.noun}"
     if trace.steps_at and by not in ("step", "waiting"):
-        caption += f"; sums over the whole trace, {len(trace.steps_at)} steps and what is between them"
+        number = len(trace.steps_at)
+        parts = f"{number} steps and what is between them" if number > 1 else "a step and what is around it"
+        caption += f"; sums over the whole trace, {parts}"
     return caption
 
 
 def _lead(trace: Trace) -> str:
-    devices = ", ".join(dict.fromkeys(clean(name) for _, name in sorted(trace.device_names.items())))
+    used = {lane.device for lane in {event.lane for event in trace.gpu}}
+    names = [name for number, name in sorted(trace.device_names.items()) if number in used or not used]
+    devices = ", ".join(dict.fromkeys(clean(name) for name in names))
     length = printed(trace.end, "ns")
-    return escape(f"{length} on {devices}" if devices else f"{length}; the trace names no device")
+    there = f"{length} on {devices}" if devices else f"{length}; the trace names no device"
+    numbers = [step.number for step in trace.steps_at]
+    if numbers:
+        there += f" \N{MIDDLE DOT} {len(numbers)} {'step' if len(numbers) == 1 else 'steps'}"
+        there += f" ({numbers[0]} to {numbers[-1]})" if len(numbers) > 1 else f" ({numbers[0]})"
+    return escape(there)
+
+
+def _shown(trace: Trace, steps: Steps) -> str:
+    """What the timeline opens at, and what it leaves out."""
+    text = "It opens at "
+    if steps is None and trace.steps:
+        number = typical_step(trace.steps).number
+        text += f"step {number}, {'that of median length' if len(trace.steps) > 1 else 'the only one'}; "
+        text += "All shows the whole trace. "
+    else:
+        text += "what was asked for; All shows the whole trace. " if trace.steps else "the whole trace. "
+    counts = kind_counts(trace)
+    left = [f"{label} ({counts[kind]:,})" for kind, label in _NOT_DRAWN.items() if kind in counts]
+    if left:
+        text += f"Not drawn: {', '.join(left)}."
+    return escape(text.strip())
+
+
+_NOT_DRAWN = {
+    Kind.PYTHON: "Python frames",
+    Kind.GPU_ANNOTATION: "annotations repeated on the GPU",
+    Kind.SYNC: "stream synchronizations",
+    Kind.OVERHEAD: "the profiler's own work",
+    Kind.OTHER: "events of a category that is not known here",
+}
+"""What the timeline leaves out, as the page says it"""
 
 
 def _sums(found: Summary) -> str:
@@ -203,6 +247,15 @@ def _policy(scripts: list[str], styles: list[str]) -> str:
 def _digests(texts: list[str]) -> str:
     made = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
     return " ".join(f"'sha256-{digest}'" for digest in made)
+
+
+def _held(data: str) -> tuple[str, str]:
+    """Type and text of the script element that holds JSON."""
+    if len(data) < PACKED:
+        return "application/json", data
+    # The same trace gives the same page: no time stands in the stream.
+    packed = gzip.compress(data.encode(), compresslevel=6, mtime=0)
+    return "application/gzip", base64.b64encode(packed).decode("ascii")
 
 
 def _json(value: object) -> str:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _LONG = 60
 """Characters of a name beyond which a cell shows the short form first"""
 
+_LEAST = 20
+"""Characters of a name that are kept on a narrow terminal"""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -107,15 +110,8 @@ def text_table(columns: Sequence[Column], rows: Sequence[object], *, width: int 
 
     Names are written short, and cut where a ``width`` in characters is given and does not suffice.
     """
-    cells = _cells(columns, rows)
-    body = [[_short(column, cell) for column, cell in zip(columns, line, strict=True)] for line in cells]
-    heads = [clean(column.heading) for column in columns]
-    widths = [max(map(len, column)) for column in zip(heads, *body, strict=True)]
-    names = [i for i, column in enumerate(columns) if column.kind == "name"]
-    if width is not None and names:
-        over = sum(widths) + 2 * (len(widths) - 1) - width
-        widest = max(names, key=lambda i: widths[i])
-        widths[widest] = max(8, widths[widest] - max(0, over))
+    heads, body = _texts(columns, rows)
+    widths = _widths(columns, heads, body, width)
     lines = [heads, ["-" * size for size in widths], *body]
     return "".join(
         "  ".join(
@@ -124,6 +120,39 @@ def text_table(columns: Sequence[Column], rows: Sequence[object], *, width: int 
         + "\n"
         for line in lines
     )
+
+
+def fitting(columns: Sequence[Column], rows: Sequence[object], width: int) -> list[Column]:
+    """The columns, from the left, for which ``width`` characters suffice, names cut not too short."""
+    heads, body = _texts(columns, rows)
+    for kept in range(len(columns), 1, -1):
+        widths = _widths(columns[:kept], heads[:kept], [line[:kept] for line in body], width)
+        if sum(widths) + 2 * (kept - 1) <= width:
+            return list(columns[:kept])
+    return list(columns[:1])
+
+
+def _texts(columns: Sequence[Column], rows: Sequence[object]) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells as they are written."""
+    cells = _cells(columns, rows)
+    body = [[_short(column, cell) for column, cell in zip(columns, line, strict=True)] for line in cells]
+    return [clean(column.heading) for column in columns], body
+
+
+def _widths(
+    columns: Sequence[Column], heads: Sequence[str], body: Sequence[Sequence[str]], width: int | None
+) -> list[int]:
+    """Characters of each column; those of names give way, the widest first, down to :data:`_LEAST`."""
+    widths = [max(map(len, column)) for column in zip(heads, *body, strict=True)]
+    names = [i for i, column in enumerate(columns) if column.kind == "name"]
+    over = 0 if width is None else sum(widths) + 2 * (len(widths) - 1) - width
+    while over > 0 and names:
+        widest = max(names, key=lambda i: widths[i])
+        if widths[widest] <= _LEAST:
+            break
+        widths[widest] -= 1
+        over -= 1
+    return widths
 
 
 def _short(column: Column, cell: _Cell) -> str:

@@ -39,7 +39,7 @@ STYLES = ("timeline.css",)
 
 def viewer_script() -> str:
     """All of :data:`SCRIPTS` as one, without the comments, which are for those who read the files."""
-    return "".join(_without_comments((STATIC / name).read_text(encoding="utf-8")) for name in SCRIPTS)
+    return "".join(without_comments((STATIC / name).read_text(encoding="utf-8")) for name in SCRIPTS)
 
 
 def viewer_style() -> str:
@@ -57,7 +57,7 @@ def key_help() -> list[tuple[str, str]]:
 _TRAILING = re.compile(r"(?<=[;,{}]) +// .*$")
 
 
-def _without_comments(script: str) -> str:
+def without_comments(script: str) -> str:
     """``script`` without indentation and comments, as far as these are whole lines or end one."""
     kept, inside = [], False
     for line in map(str.strip, script.splitlines()):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from kinetoscope.draw.table import Column
-from kinetoscope.measure.regime import StepSummary, step_summaries
+from kinetoscope.measure.regime import StepSummary, step_summaries, whole_summary
 from kinetoscope.measure.tables import (
     Row,
     StepRow,
@@ -70,6 +70,13 @@ class View:
     """what its rows are, and so which columns there can be"""
 
 
+def _waiting(trace: Trace, step: Step | None) -> list[StepSummary]:
+    """The steps; a trace without any is one piece, and what its GPU waited for is asked as well."""
+    if not trace.steps:
+        return [whole_summary(trace)] if trace.gpu else []
+    return [row for row in step_summaries(trace) if step is None or row.number == step.number]
+
+
 VIEWS: dict[str, View] = {
     "op": View(
         "op", op_table, ("name", "calls", "self_cpu", "cpu", "self_device", "device", "share"), "of self CPU"
@@ -98,9 +105,7 @@ VIEWS: dict[str, View] = {
     ),
     "waiting": View(
         "step and cause of waiting",
-        lambda trace, step: [
-            row for row in step_summaries(trace) if step is None or row.number == step.number
-        ],
+        _waiting,
         (
             "name",
             "span",

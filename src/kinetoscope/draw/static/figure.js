@@ -250,6 +250,15 @@
       else if (box.y + box.h > this.painter.scrollY + room) this.painter.scrollY = box.y + box.h - room + 20;
     }
 
+    /** Whether anything of an event can be seen, or it has no place to go to. @param {number} i */
+    inView(i) {
+      const { view, layout, painter } = this;
+      const box = layout.boxOf(i);
+      if (Number.isNaN(box.x)) return true;
+      return layout.startOf(i) <= view.end && layout.endOf(i) >= view.start &&
+        box.y + box.h > painter.scrollY && box.y < painter.scrollY + painter.seen - layout.style.axis;
+    }
+
     /** Make an event, with what it caused, fill the window. @param {number} i */
     zoomTo(i) {
       const { view, layout, model } = this;
@@ -323,7 +332,8 @@
       const { formatTime, shortName } = ks.text;
       const parts = [shortName(model.nameOf(i)), model.categoryOf(i), formatTime(model.dur[i])];
       if (!model.onGpu(i)) parts.push(`self ${formatTime(model.self[i])}`);
-      parts.push(`starts at ${this.startText(i)}`);
+      const step = model.stepOf[i];
+      parts.push(`starts at ${this.startText(i)}${step >= 0 ? ` of step ${model.steps[step].number}` : ""}`);
       if (model.onGpu(i) && model.launch[i] >= 0) {
         parts.push(`launched by ${shortName(model.nameOf(model.launch[i]))}`);
       }

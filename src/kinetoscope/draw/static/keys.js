@@ -15,6 +15,8 @@
     ["Home", "as it was at first"],
     ["F or /", "find by name"],
     ["M", "measure the selected event; again: up to the next one selected"],
+    ["G", "measure the gap between the selected event and the next of its row"],
+    ["R", "back to the selected event"],
     ["O", "steps on top of each other"],
     ["?", "help"],
   ];
@@ -76,6 +78,8 @@
       f: () => figure.openFind(),
       "/": () => figure.openFind(),
       m: () => figure.markTape(),
+      g: () => figure.markGap(),
+      r: () => figure.returnTo(),
       o: () => figure.overlay(!figure.layout.overlaid),
       "?": () => figure.toggleHelp(),
       pagedown: () => scroll(1),

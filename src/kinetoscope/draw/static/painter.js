@@ -228,9 +228,11 @@
       const box = (this._at ??= { x: 0, y: 0, w: 0, h: 0 });
       c.lineWidth = 0.75;
       this._taken.fill(-1);
+      let kind = -1;
       for (const i of this.lit) {
         if (!this._box(i) || this._isTaken(i)) continue;
-        c.fillStyle = this.fill[model.kind[i]];
+        // Of thousands of bars most are of one colour, and a browser reads its name anew each time.
+        if (model.kind[i] !== kind) c.fillStyle = this.fill[(kind = model.kind[i])];
         if (box.w < 3 || box.h < 3) {
           c.fillRect(box.x, box.y, box.w, box.h);
           continue;
@@ -247,7 +249,8 @@
     _isTaken(i) {
       const { x, w } = this._at;
       const row = this._rowBase[this.model.lane[i]] + this.model.row[i];
-      if (x + w <= this._taken[row]) return true;
+      // A narrow one that stands out by less than a unit shows nothing new.
+      if (x + w <= this._taken[row] + (w < 2 ? 0.75 : 0)) return true;
       this._taken[row] = Math.max(x + w, x + 1);
       return false;
     }

@@ -69,5 +69,18 @@
       figure.setTape(tape ? { from: Math.min(tape.from, start), to: Math.max(tape.to, end) } : { from: start, to: end });
       tell();
     };
+
+    /** From the selected event's end to the begin of the next one in its row. */
+    figure.markGap = () => {
+      const i = figure.selected;
+      if (i < 0) return figure.tell("Select an event first: . selects the first one in view.");
+      const next = model.beside(i, 1);
+      if (next < 0) return figure.tell("The last of its row.");
+      const from = layout.endOf(i);
+      const to = layout.startOf(next);
+      if (!(to > from)) return figure.tell("No gap: the next one begins at once.");
+      figure.setTape({ from, to });
+      tell();
+    };
   });
 })();

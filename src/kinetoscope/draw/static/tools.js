@@ -28,6 +28,17 @@
     const isAll = () => view.start <= view.min && view.end >= view.max;
     figure.on("view", () => (all.textContent = isAll() ? "Step" : "All"));
     const back = button("Back", "Back", () => figure.escape(), "One step back (Escape)");
+    // Only while the selected event is out of view: else there is nothing to go back to.
+    const again = button("To selected", "Back to the selected event", () => figure.returnTo(), "Back to the selected event (R)");
+    again.hidden = true;
+    figure.returnTo = () => {
+      if (figure.selected < 0) return figure.tell("Nothing is selected.");
+      figure.reveal(figure.selected);
+      figure.invalidate();
+      // The button goes away: whoever pressed it by key goes on in the timeline.
+      if (document.activeElement === again) figure.host.focus({ preventScroll: true });
+    };
+    figure.on("draw", () => (again.hidden = figure.selected < 0 || figure.inView(figure.selected)));
     const find = button("Find", "Find", () => figure.openFind(), "Find by name (F)");
     find.setAttribute("aria-expanded", "false");
     figure.on("finding", open => find.setAttribute("aria-expanded", String(open)));
