@@ -60,6 +60,19 @@ CODES: dict[str, Code] = {
     ),
     "no-object": Code(Severity.LOST, "An entry of traceEvents is no object; left out."),
     "no-time": Code(Severity.LOST, "An event has no readable time; left out."),
+    "no-begin": Code(Severity.LOST, "A range ends (E) that has not begun (B) on its thread; left out."),
+    "unknown-phase": Code(
+        Severity.LOST, "An entry of traceEvents has no phase (ph) that the format knows; left out."
+    ),
+    "asynchronous": Code(
+        Severity.LOST, "A range belongs to no thread (b, e, n: asynchronous events); left out."
+    ),
+    "no-end": Code(
+        Severity.ASSUMED, "A range begins (B) and has no end (E); it is read as lasting 0 ns."
+    ),
+    "no-duration": Code(
+        Severity.ASSUMED, "An event has no readable duration; it is read as lasting 0 ns."
+    ),
     "negative-duration": Code(
         Severity.ASSUMED, "An event ends before it starts; it is read as lasting 0 ns."
     ),
@@ -93,9 +106,15 @@ CODES: dict[str, Code] = {
         Severity.MISSING,
         "There are launches and no GPU events: the profiler (CUPTI, roctracer) did not record the GPU.",
     ),
+    "lost-activity": Code(
+        Severity.MISSING,
+        "A call launched something that is not in the file: its record was lost, or it ran after the "
+        "recording had ended.",
+    ),
     "no-events": Code(Severity.MISSING, "The trace holds no events."),
     "unknown-categories": Code(
-        Severity.MISSING, "The trace holds no events of a category that is known here."
+        Severity.MISSING,
+        "An event is of no category that is known here: it counts as an event and is in no table or picture.",
     ),
 }
 """Every kind of finding; the table in the documentation is this one."""
@@ -148,6 +167,14 @@ class Findings:
             if code in self._found:
                 count, first = self._found[code]
                 yield Finding(code, count, first)
+
+    def held(self) -> dict[str, tuple[int, str]]:
+        """What was found so far, for :meth:`back_to`."""
+        return dict(self._found)
+
+    def back_to(self, held: dict[str, tuple[int, str]]) -> None:
+        """Forgets what was found since."""
+        self._found = dict(held)
 
     def as_list(self) -> list[Finding]:
         """In the order of :data:`CODES`."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kinetoscope.trace.columns import CODE, NONE
+from kinetoscope.trace.columns import CODE, NONE, by_lane
 from kinetoscope.trace.events import Kind
 from kinetoscope.trace.fields import integer
 from kinetoscope.trace.raw import link_of
@@ -105,10 +105,10 @@ def _note(columns: Columns, gpu: NDArray[np.intp], findings: Findings) -> None:
     launch, start = columns.launch[gpu], columns.start[gpu]
     early = (launch != NONE) & (start < columns.start[launch])
     overlapping = np.zeros(len(gpu), bool)
-    for lane in sorted(set(columns.lane[gpu].tolist())):
-        there = np.flatnonzero(columns.lane[gpu] == lane)
+    lasts = columns.dur[gpu] > 0
+    for there in by_lane(columns, gpu):
         ends = np.maximum.accumulate(columns.end[gpu[there]])
-        overlapping[there[1:]] = start[there[1:]] < ends[:-1]
+        overlapping[there[1:]] = (start[there[1:]] < ends[:-1]) & lasts[there[1:]]
     codes = (("no-launch", launch == NONE), ("before-its-launch", early), ("overlapping-stream", overlapping))
     for code, wrong in codes:
         if wrong.any():

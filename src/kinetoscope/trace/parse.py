@@ -49,10 +49,11 @@ def parse(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES
         whole = decode_whole(data, exact=exact)
         if whole is None:
             break
+        held = findings.held()
         try:
             return Document(columns(whole[0], findings), _device_names(whole[1]))
         except InexactTimes:
-            continue
+            findings.back_to(held)
     events, properties = _faulty(_text(data, path, findings), path, findings)
     return Document(columns(events, findings), _device_names(properties))
 

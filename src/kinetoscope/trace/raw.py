@@ -25,20 +25,20 @@ class RawEvent(msgspec.Struct, gc=False):
     tid: int | str = 0
     ts: Any = None
     """µs: int, float, :class:`~decimal.Decimal`, text, or None where there is none"""
-    dur: Any = 0
+    dur: Any = None
     args: Any = None
     """bytes of JSON, a dictionary, or None"""
 
 
 class _Event(RawEvent, gc=False):
     ts: int | float | str | None = None
-    dur: int | float | str | None = 0
+    dur: int | float | str | None = None
     args: msgspec.Raw = msgspec.Raw()
 
 
 class _ExactEvent(RawEvent, gc=False):
     ts: Decimal | None = None
-    dur: Decimal | None = Decimal(0)
+    dur: Decimal | None = None
     args: msgspec.Raw = msgspec.Raw()
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kinetoscope.trace.columns import by_lane
 from kinetoscope.trace.events import Kind
 from kinetoscope.trace.raw import plain_args
 
@@ -26,8 +27,8 @@ def cut_unfinished(columns: Columns, findings: Findings) -> None:
     Only frames that all end at one moment, the last of their thread, are looked at.
     """
     frames = columns.where(Kind.PYTHON)
-    for lane in sorted(set(columns.lane[frames].tolist())):
-        thread = frames[columns.lane[frames] == lane]
+    for there in by_lane(columns, frames):
+        thread = frames[there]
         ends = columns.end[thread]
         _cut(columns, thread[ends == ends.max()])
     marked = np.flatnonzero(columns.unfinished)
