@@ -39,6 +39,22 @@ CODES: dict[str, Code] = {
     ),
     "gzip-trailing": Code(Severity.REPAIRED, "Bytes after the end of the gzip stream are left out."),
     "bad-utf8": Code(Severity.REPAIRED, "Bytes that are no UTF-8 are shown as U+FFFD."),
+    "not-utf8": Code(
+        Severity.REPAIRED, "The file is no UTF-8 but UTF-16 or UTF-32, as PowerShell's > writes; it is decoded."
+    ),
+    "control-character": Code(
+        Severity.REPAIRED,
+        "A control character stands in a string unescaped (a line end in a name); it is read as it is.",
+    ),
+    "several-lists": Code(
+        Severity.ASSUMED, "There is more than one list traceEvents; they are read as one."
+    ),
+    "several-documents": Code(
+        Severity.LOST, "After the end of the trace another begins (files put together); it is left out."
+    ),
+    "bad-comma": Code(
+        Severity.REPAIRED, "Between events a comma is missing, or is one too many; the events are read."
+    ),
     "bad-escape": Code(
         Severity.REPAIRED,
         "A backslash in a string starts no escape of JSON (a Windows path); it is read as a backslash.",
