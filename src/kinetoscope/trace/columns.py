@@ -230,24 +230,31 @@ def _all_numbers(values: list[Any]) -> NDArray[np.int64] | None:
     """
     kinds = set(map(type, values))
     if not kinds <= {int, float}:
+        if float in kinds:
+            _split(np.array([value for value in values if type(value) is float]), True)
         return None
     try:
         us = np.array(values, np.float64)
     except OverflowError:
         return None
-    largest = float(np.abs(us).max()) if len(us) else 0.0
-    if float in kinds and largest >= _FLOAT_HOLDS:
-        raise InexactTimes
-    if not largest < LARGEST_US:
+    whole, ns = _split(us, float in kinds)
+    if len(us) and not np.abs(us).max() < LARGEST_US:
         return None
+    return whole.astype(np.int64) * 1000 + ns.astype(np.int64)
+
+
+def _split(us: NDArray[np.float64], floats: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Whole µs below, and the ns above them."""
+    largest = float(np.abs(us).max()) if len(us) else 0.0
+    if floats and not largest < _FLOAT_HOLDS:
+        raise InexactTimes
     whole = np.floor(us)
     fraction = (us - whole) * 1000
-    if float in kinds:
-        # A float is not its text: near the middle between two ns the text has to say which.
-        doubt = 0.001 + 1000 * float(np.spacing(largest))
-        if (np.abs(fraction % 1 - 0.5) < doubt).any():
-            raise InexactTimes
-    return whole.astype(np.int64) * 1000 + np.rint(fraction).astype(np.int64)
+    # A float is not its text: near the middle between two ns the text has to say which.
+    doubt = 0.001 + 1000 * float(np.spacing(largest))
+    if floats and (np.abs(fraction % 1 - 0.5) < doubt).any():
+        raise InexactTimes
+    return whole, np.rint(fraction)
 
 
 def _numbered(texts: list[str]) -> tuple[list[str], NDArray[np.int32]]:
@@ -299,8 +306,9 @@ def _lanes_and_ids(
         if with_link[at]:
             link = link_of(event.args)
             number = integer(link.correlation)
-            if number and abs(number) < 2**63:  # 0 is CUPTI's for none
-                correlation[at] = number
+            if number and abs(number) < 2**64:  # 0 is CUPTI's for none
+                # of 64 bits, which some read as signed and some do not
+                correlation[at] = (number + 2**63) % 2**64 - 2**63
             if on_stream[at]:
                 key = (event.pid, event.tid, integer(link.stream), integer(link.device))
         found = seen.get(key)

@@ -105,6 +105,11 @@ CODES: dict[str, Code] = {
         Severity.ASSUMED,
         "A GPU activity starts before the call that launched it: the clocks of CPU and GPU differ.",
     ),
+    "ambiguous-launch": Code(
+        Severity.ASSUMED,
+        "Calls of several processes have the id of a GPU activity, and nothing tells which of them launched it; "
+        "it is linked to none.",
+    ),
     "no-launch": Code(
         Severity.ASSUMED,
         "The call that launched a GPU activity is not in the file; the activity counts all the same.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -39,6 +39,7 @@ def link_launches(columns: Columns, findings: Findings) -> None:
     activities = gpu[correlation[gpu] != NONE]
     order = calls[np.argsort(correlation[calls], kind="stable")]
     ids = correlation[order]
+    ambiguous: list[int] = []
     if len(ids):
         first = np.searchsorted(ids, correlation[activities], "left")
         behind = np.searchsorted(ids, correlation[activities], "right")
@@ -48,9 +49,10 @@ def link_launches(columns: Columns, findings: Findings) -> None:
         if len(several):
             groups = {int(activities[n]): order[first[n] : behind[n]].tolist() for n in several}
             singles = {int(a): [int(launch[a])] for a in activities[one]}
-            _choose_all(columns, launch, groups, singles, calls)
+            if ambiguous := _choose_all(columns, launch, groups, singles):
+                findings.add("ambiguous-launch", columns.place(ambiguous[0]), len(ambiguous))
     columns.launch = launch
-    _note(columns, gpu, findings)
+    _note(columns, gpu, ambiguous, findings)
 
 
 def _choose_all(
@@ -58,24 +60,39 @@ def _choose_all(
     launch: NDArray[np.int32],
     groups: dict[int, list[int]],
     singles: dict[int, list[int]],
-    calls: NDArray[np.intp],
-) -> None:
-    """Sets ``launch`` of the activities whose id several calls carry (``groups``, in order of start)."""
-    owner = _process_of_device(columns, {**singles, **groups}, calls)
+) -> list[int]:
+    """Sets ``launch`` of the activities whose id several calls carry (``groups``, in order of start).
+
+    Returns those of which it cannot be told, since the calls are of several processes.
+    """
+    owner = _process_of_device(columns, {**singles, **groups})
+    ambiguous = []
     for activity, candidates in groups.items():
-        if len(_processes(columns, candidates)) > 1:
-            process = owner.get(_device(columns.lanes[columns.lane[activity]]))
-            candidates = [call for call in candidates if _lane(columns, call).pid == process]
         began = [call for call in candidates if columns.start[call] <= columns.start[activity]]
-        launch[activity] = began[-1] if began else candidates[0] if candidates else NONE
+        if len(_processes(columns, candidates)) > 1:
+            process = owner.get(_device(_lane(columns, activity)))
+            if process is None and len(possible := _processes(columns, began)) == 1:
+                [process] = possible
+            of_process = [call for call in candidates if _lane(columns, call).pid == process]
+            if process is None or not of_process:
+                ambiguous.append(activity)
+                continue
+            candidates = of_process
+            began = [call for call in began if _lane(columns, call).pid == process]
+        launch[activity] = began[-1] if began else candidates[0]
+    return ambiguous
 
 
 def _lane(columns: Columns, at: int) -> LaneId:
     return columns.lanes[int(columns.lane[at])]
 
 
-def _device(lane: LaneId) -> int | str:
-    return lane.pid if lane.device is None else lane.device
+_Device: TypeAlias = "tuple[int | str, int | None]"
+
+
+def _device(lane: LaneId) -> _Device:
+    """Ranks that were merged may each call their GPU number 0, and be told apart by ``pid`` alone."""
+    return lane.pid, lane.device
 
 
 def _processes(columns: Columns, calls: Iterable[int]) -> set[int | str]:
@@ -83,14 +100,15 @@ def _processes(columns: Columns, calls: Iterable[int]) -> set[int | str]:
 
 
 def _process_of_device(
-    columns: Columns, candidates: dict[int, list[int]], calls: NDArray[np.intp]
-) -> dict[int | str, int | str]:
-    """The process to which each device belongs; empty if the file holds one process only."""
+    columns: Columns, candidates: dict[int, list[int]]
+) -> dict[_Device, int | str]:
+    """The process to which each device belongs; empty if all launches are of one process."""
+    calls = np.array(sorted({call for group in candidates.values() for call in group}), np.intp)
     in_file = calls[np.argsort(columns.index[calls])].tolist()
     processes = list(dict.fromkeys(_lane(columns, call).pid for call in in_file))
     if len(processes) < 2:
         return {}
-    votes: dict[int | str, Counter[int | str]] = defaultdict(Counter)
+    votes: dict[_Device, Counter[int | str]] = defaultdict(Counter)
     for activity, group in candidates.items():
         if len(found := _processes(columns, group)) == 1:
             votes[_device(_lane(columns, activity))].update(found)
@@ -100,7 +118,7 @@ def _process_of_device(
     return by_rank | {device: votes[device].most_common(1)[0][0] for device in devices if votes[device]}
 
 
-def _note(columns: Columns, gpu: NDArray[np.intp], findings: Findings) -> None:
+def _note(columns: Columns, gpu: NDArray[np.intp], ambiguous: list[int], findings: Findings) -> None:
     """What is odd about the GPU activities (positions ``gpu``)."""
     launch, start = columns.launch[gpu], columns.start[gpu]
     early = (launch != NONE) & (start < columns.start[launch])
@@ -109,7 +127,10 @@ def _note(columns: Columns, gpu: NDArray[np.intp], findings: Findings) -> None:
     for there in by_lane(columns, gpu):
         ends = np.maximum.accumulate(columns.end[gpu[there]])
         overlapping[there[1:]] = (start[there[1:]] < ends[:-1]) & lasts[there[1:]]
-    codes = (("no-launch", launch == NONE), ("before-its-launch", early), ("overlapping-stream", overlapping))
+    # Of what is ambiguous it has been said that there is a call, and more than one.
+    orphan = launch == NONE
+    orphan[np.isin(gpu, ambiguous)] = False
+    codes = (("no-launch", orphan), ("before-its-launch", early), ("overlapping-stream", overlapping))
     for code, wrong in codes:
         if wrong.any():
             findings.add(code, columns.place(int(gpu[np.argmax(wrong)])), int(wrong.sum()))
