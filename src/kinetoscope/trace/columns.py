@@ -192,9 +192,7 @@ def _times(values: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     return np.array([ns or 0 for ns in each], np.int64), ok
 
 
-def _durations(
-    events: list[RawEvent], index: NDArray[np.int32], findings: Findings
-) -> NDArray[np.int64]:
+def _durations(events: list[RawEvent], index: NDArray[np.int32], findings: Findings) -> NDArray[np.int64]:
     """Durations in ns, with 0 for what is none or cannot be; ``index`` is the place of each event."""
     values = [event.dur for event in events]
     ns = _all_numbers(values)
