@@ -203,10 +203,10 @@ def _durations(events: list[RawEvent], index: NDArray[np.int32], findings: Findi
             us = microseconds(Decimal(repr(value)) if type(value) is float else value)
             if us is None:
                 missing[at] = True
-            elif abs(us) >= LARGEST_US:
-                ns[at], endless[at] = (-1, False) if us < 0 else (0, True)
+            elif us >= LARGEST_US:
+                endless[at] = True
             else:
-                ns[at] = nanoseconds(us)
+                ns[at] = -1 if us <= -LARGEST_US else nanoseconds(us) or 0
     codes = (
         ("no-duration", missing),
         ("negative-duration", ns < 0),

@@ -102,8 +102,8 @@ CODES: dict[str, Code] = {
     ),
     "ambiguous-launch": Code(
         Severity.ASSUMED,
-        "Calls of several processes have the id of a GPU activity, and nothing tells which of them launched it; "
-        "it is linked to none.",
+        "Calls of several processes have the id of a GPU activity, and nothing tells which of them launched "
+        "it; it is linked to none.",
     ),
     "no-launch": Code(
         Severity.ASSUMED,

@@ -78,6 +78,7 @@ class _Begun:
         self.columns = columns
         self.when = columns.start[begins]
         self.order = np.argsort(self.when, kind="stable")
+        self.in_order = self.when[self.order]
         starts, ends = columns.start[marks], columns.end[marks]
         around = np.searchsorted(np.sort(starts), self.when, "right") - np.searchsorted(
             np.sort(ends), self.when, "right"
@@ -117,12 +118,12 @@ class _Begun:
         if self.shared is not None:
             return np.sort(np.array(self.shared[mark], np.intp))
         start, end = self.columns.start[mark], self.columns.end[mark]
-        first, behind = np.searchsorted(self.when[self.order], [start, end])
+        first, behind = np.searchsorted(self.in_order, [start, end])
         return np.sort(self.order[first:behind])
 
 
 _MOST_PROCESSES = 64
-"""with steps to which an event of none of them belongs, so that a made-up file costs no more than a real one"""
+"""with steps to which an event of none of them belongs: a made-up file costs no more than a real one"""
 
 
 def _last_open(steps: list[int] | None, end: NDArray[np.int64], moment: int) -> int | None:
