@@ -189,9 +189,15 @@ def link_ops(columns: Columns) -> None:
         call = int(columns.launch[at])
         if call != NONE and call in columns.named_op:
             continue
-        found = [op for op in ops.get(wanted[at], ()) if _could_own(columns, op, at)]
-        if len(found) == 1:
-            columns.named_op[at] = found[0]
+        named = ops.get(wanted[at], [])
+        if len(named) <= _MOST_OPS:
+            found = [op for op in named if _could_own(columns, op, at)]
+            if len(found) == 1:
+                columns.named_op[at] = found[0]
+
+
+_MOST_OPS = 64
+"""Ops of one External id, one a rank: what more have names none of them"""
 
 
 def _external(columns: Columns, at: int) -> int:

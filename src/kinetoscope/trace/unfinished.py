@@ -12,6 +12,7 @@ import numpy as np
 
 from kinetoscope.trace.columns import by_lane
 from kinetoscope.trace.events import Kind
+from kinetoscope.trace.fields import integer
 from kinetoscope.trace.raw import plain_args
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ def _cut(columns: Columns, last: NDArray[np.intp]) -> None:
     if len(last) < 2:
         return
     args = [plain_args(columns.args[at]) for at in last.tolist()]
-    ids = [found.get("Python id") for found in args]
-    parents = [found.get("Python parent id") for found in args]
+    ids = [integer(found.get("Python id")) for found in args]
+    parents = [integer(found.get("Python parent id")) for found in args]
     known = {number for number in ids if number is not None}
     open_frames: list[int] = []
     for n, (parent, number) in enumerate(zip(parents, ids, strict=True)):
