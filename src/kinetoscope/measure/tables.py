@@ -13,6 +13,7 @@ import numpy as np
 
 from kinetoscope.measure.busy import Union, busy, span
 from kinetoscope.measure.device import device_times, op_of, sums
+from kinetoscope.measure.device import total as sum_of
 from kinetoscope.trace import COPIES, Kind
 from kinetoscope.trace.columns import CODE, KINDS, NONE, EventsAt, columns_of
 
@@ -283,7 +284,7 @@ class Groups:
                     cpu=int(cpu[n]),
                     self_device=int(self_device[n]),
                     device=int(device[n]),
-                    mean=int(dur[first:behind].sum()) / calls,
+                    mean=sum_of(dur[first:behind]) / calls,
                     median=middle,
                     min=int(dur[first]),
                     max=int(dur[behind - 1]),
