@@ -304,7 +304,7 @@ def _lanes_and_ids(
         if with_link[at]:
             link = link_of(event.args)
             number = integer(link.correlation)
-            if number and abs(number) < 2**64:  # 0 is CUPTI's for none
+            if number and abs(number) < 2**64:  # 0 is CUPTI's for none, -1 others'
                 # of 64 bits, which some read as signed and some do not
                 correlation[at] = (number + 2**63) % 2**64 - 2**63
             if on_stream[at]:
