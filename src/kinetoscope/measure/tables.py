@@ -114,7 +114,7 @@ def step_table(trace: Trace) -> list[StepRow]:
     rows = []
     for step in trace.steps_at:
         start, cpu = int(columns.start[step.event]), int(columns.dur[step.event])
-        end = max(start + cpu, int(columns.end[step.gpu].max(initial=0)))
+        end = max(start + cpu, int(columns.ends(step.gpu).max(initial=0)))
         working = Union.of(columns, step.gpu).covered()
         launches = columns.launch[step.gpu]
         rows.append(

@@ -89,6 +89,11 @@ class Columns:
         """(n) ns"""
         return self.start + self.dur
 
+    def ends(self, at: NDArray[np.intp]) -> NDArray[np.int64]:
+        """ns at which the events ``at`` end; for a few of many, of which :attr:`end` would add up all"""
+        ends: NDArray[np.int64] = self.start[at] + self.dur[at]
+        return ends
+
     @property
     def on_gpu(self) -> NDArray[np.bool_]:
         """(n) whether it is a GPU activity"""

@@ -30,7 +30,7 @@ def cut_unfinished(columns: Columns, findings: Findings) -> None:
     frames = columns.where(Kind.PYTHON)
     for there in by_lane(columns, frames):
         thread = frames[there]
-        ends = columns.end[thread]
+        ends = columns.ends(thread)
         _cut(columns, thread[ends == ends.max()])
     marked = np.flatnonzero(columns.unfinished)
     if len(marked):
