@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from kinetoscope.trace.categories import STEP_NAME, kind_of
+from kinetoscope.trace.categories import NEITHER, STEP_NAME, kind_of
 from kinetoscope.trace.events import GPU_ACTIVITIES, Kind, LaneId
-from kinetoscope.trace.fields import LARGEST_US, LONGEST, integer, lane_of, nanoseconds
+from kinetoscope.trace.fields import LARGEST_US, LONGEST, integer, lane_of, microseconds, nanoseconds
+from kinetoscope.trace.phases import note_left_out, pair, phases_of, records
 from kinetoscope.trace.raw import RawEvent, link_of
 
 if TYPE_CHECKING:
@@ -88,6 +89,11 @@ class Columns:
         """(n) ns"""
         return self.start + self.dur
 
+    def ends(self, at: NDArray[np.intp]) -> NDArray[np.int64]:
+        """ns at which the events ``at`` end; for a few of many, of which :attr:`end` would add up all"""
+        ends: NDArray[np.int64] = self.start[at] + self.dur[at]
+        return ends
+
     @property
     def on_gpu(self) -> NDArray[np.bool_]:
         """(n) whether it is a GPU activity"""
@@ -130,81 +136,128 @@ class Columns:
 def columns(raw: Sequence[Any], findings: Findings) -> Columns:
     """The columns of the complete events among ``raw`` (records, or dictionaries as ``json`` gives them).
 
-    Raises :class:`InexactTimes` where times were decoded to floats that do not hold them.
+    Ranges written as a begin and an end are complete events too.  Raises :class:`InexactTimes` where times
+    were decoded to floats that do not hold them.
     """
-    index, events = _complete(raw, findings)
-    start, start_ok = _times([event.ts for event in events])
-    dur, dur_ok = _times([event.dur for event in events])
-    if not (ok := start_ok & dur_ok).all():
-        for at in np.flatnonzero(~ok).tolist():
-            findings.add("no-time", f"entry {index[at]} of traceEvents")
-        kept = np.flatnonzero(ok)
-        start, dur, index = start[kept], dur[kept], index[kept]
-        events = [events[at] for at in kept]
+    phases = phases_of(raw, findings)
+    note_left_out(phases, findings)
+    index, events, start = _timed(raw, phases, frozenset("X"), findings)
+    dur = _durations(events, index, findings)
+    if "B" in phases or "E" in phases:
+        places, marks, times = _timed(raw, phases, frozenset("BE"), findings)
+        ranges = pair(places.tolist(), marks, times, findings)
+        events = [*events, *ranges.events]
+        index, start, dur = (
+            np.concatenate([array, np.array(more, array.dtype)])
+            for array, more in ((index, ranges.index), (start, ranges.start), (dur, ranges.dur))
+        )
     start = start - start.min() if len(start) else start
     order = np.lexsort((index, -dur, start))
     start, dur, index = start[order], dur[order], index[order]
     events = [events[at] for at in order.tolist()]
     names, name = _numbered([event.name for event in events])
     kind = _kinds(events, names, name)
+    _note_unknown(events, kind, index, findings)
     lanes, lane, correlation = _lanes_and_ids(events, kind)
     found = Columns(names, lanes, name, kind, lane, start, dur, index, correlation, [e.args for e in events])
     found.unfinished = np.zeros(len(found), bool)
-    _mend_durations(found, findings)
     return found
 
 
-def _complete(raw: Sequence[Any], findings: Findings) -> tuple[NDArray[np.int32], list[RawEvent]]:
-    if not raw or isinstance(raw[0], RawEvent):
-        index = np.array([n for n, event in enumerate(raw) if event.ph == "X"], np.int32)
-        return index, [event for event in raw if event.ph == "X"]
-    places, events = [], []
-    for n, entry in enumerate(raw):
-        if not isinstance(entry, dict):
-            findings.add("no-object", f"entry {n} of traceEvents")
-        elif entry.get("ph") == "X":
-            places.append(n)
-            cat = entry.get("cat")
-            events.append(
-                RawEvent(
-                    "X",
-                    None if cat is None else str(cat),
-                    str(entry.get("name", "")),
-                    _id(entry.get("pid", 0)),
-                    _id(entry.get("tid", 0)),
-                    entry.get("ts"),
-                    entry.get("dur", 0),
-                    entry.get("args"),
-                )
-            )
-    return np.array(places, np.int32), events
+def _timed(
+    raw: Sequence[Any], phases: list[Any], wanted: frozenset[str], findings: Findings
+) -> tuple[NDArray[np.int32], list[RawEvent], NDArray[np.int64]]:
+    """Places, records and times (ns) of the entries of the phases ``wanted`` that have a time."""
+    places = [n for n, ph in enumerate(phases) if ph in wanted]
+    events = records(raw, places, _id)
+    index = np.array(places, np.int32)
+    start, ok = _times([event.ts for event in events])
+    if not ok.all():
+        for at in np.flatnonzero(~ok).tolist():
+            findings.add("no-time", f"entry {index[at]} of traceEvents")
+        kept = np.flatnonzero(ok)
+        index, start, events = index[kept], start[kept], [events[at] for at in kept.tolist()]
+    return index, events, start
 
 
 def _id(value: Any) -> int | str:
-    return value if type(value) is int else str(value)
+    if type(value) is int or isinstance(value, str):
+        return value
+    number = integer(value)
+    return str(value) if number is None else number
 
 
 def _times(values: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Times in µs as ns, and which of them are times at all."""
+    found = _all_numbers(values)
+    if found is not None:
+        return found, np.ones(len(values), bool)
+    each = [nanoseconds(Decimal(repr(v)) if type(v) is float else v) for v in values]
+    ok = np.array([ns is not None for ns in each], bool)
+    return np.array([ns or 0 for ns in each], np.int64), ok
+
+
+def _durations(events: list[RawEvent], index: NDArray[np.int32], findings: Findings) -> NDArray[np.int64]:
+    """Durations in ns, with 0 for what is none or cannot be; ``index`` is the place of each event."""
+    values = [event.dur for event in events]
+    ns = _all_numbers(values)
+    missing, endless = np.zeros(len(values), bool), np.zeros(len(values), bool)
+    if ns is None:
+        ns = np.zeros(len(values), np.int64)
+        for at, value in enumerate(values):
+            us = microseconds(Decimal(repr(value)) if type(value) is float else value)
+            if us is None:
+                missing[at] = True
+            elif us >= LARGEST_US:
+                endless[at] = True
+            else:
+                ns[at] = -1 if us <= -LARGEST_US else nanoseconds(us) or 0
+    codes = (
+        ("no-duration", missing),
+        ("negative-duration", ns < 0),
+        ("absurd-duration", endless | (ns > LONGEST)),
+    )
+    for code, wrong in codes:
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            place = f"event {index[at]}, {events[at].name[:80]!r}"
+            findings.add(code, place, int(wrong.sum()))
+            ns[wrong] = 0
+    return ns
+
+
+def _all_numbers(values: list[Any]) -> NDArray[np.int64] | None:
+    """Times in µs as ns where all are numbers of a usual size, else None.
+
+    Raises :class:`InexactTimes` where floats do not say which ns was written.
+    """
     kinds = set(map(type, values))
-    if kinds <= {int, float}:
-        try:
-            us = np.array(values, np.float64)
-        except OverflowError:
-            us = np.full(len(values), np.inf)
-        if len(us) and float in kinds and np.abs(us).max() >= _FLOAT_HOLDS:
-            raise InexactTimes
-        if not len(us) or np.abs(us).max() < LARGEST_US:
-            whole = np.floor(us)
-            fraction = (us - whole) * 1000
-            ns = whole.astype(np.int64) * 1000 + np.rint(fraction).astype(np.int64)
-            # A float is not its text: what lies near the middle between two ns is read again.
-            for at in np.flatnonzero(np.abs(fraction % 1 - 0.5) < 0.01).tolist():
-                ns[at] = nanoseconds(Decimal(repr(values[at]))) or 0
-            return ns, np.ones(len(values), bool)
-    found = [nanoseconds(Decimal(repr(v)) if type(v) is float else v) for v in values]
-    ok = np.array([ns is not None for ns in found], bool)
-    return np.array([ns or 0 for ns in found], np.int64), ok
+    if not kinds <= {int, float}:
+        if float in kinds:
+            _split(np.array([value for value in values if type(value) is float]), True)
+        return None
+    try:
+        us = np.array(values, np.float64)
+    except OverflowError:
+        return None
+    whole, ns = _split(us, float in kinds)
+    if len(us) and not np.abs(us).max() < LARGEST_US:
+        return None
+    return whole.astype(np.int64) * 1000 + ns.astype(np.int64)
+
+
+def _split(us: NDArray[np.float64], floats: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Whole µs below, and the ns above them."""
+    largest = float(np.abs(us).max()) if len(us) else 0.0
+    if floats and not largest < _FLOAT_HOLDS:
+        raise InexactTimes
+    whole = np.floor(us)
+    fraction = (us - whole) * 1000
+    # A float is not its text: near the middle between two ns the text has to say which.
+    doubt = 0.001 + 1000 * float(np.spacing(largest))
+    if floats and (np.abs(fraction % 1 - 0.5) < doubt).any():
+        raise InexactTimes
+    return whole, np.rint(fraction)
 
 
 def _numbered(texts: list[str]) -> tuple[list[str], NDArray[np.int32]]:
@@ -230,6 +283,19 @@ def _kinds(events: list[RawEvent], names: list[str], name: NDArray[np.int32]) ->
     return kind
 
 
+def _note_unknown(
+    events: list[RawEvent], kind: NDArray[np.int8], index: NDArray[np.int32], findings: Findings
+) -> None:
+    other = np.flatnonzero(kind == CODE[Kind.OTHER]).tolist()
+    unknown = [at for at in other if (events[at].cat or "").lower() not in NEITHER]
+    if unknown:
+        first = events[unknown[0]]
+        cat = "no category" if first.cat is None else f"category {first.cat[:80]!r}"
+        findings.add(
+            "unknown-categories", f"event {index[unknown[0]]}, {first.name[:80]!r} of {cat}", len(unknown)
+        )
+
+
 def _lanes_and_ids(
     events: list[RawEvent], kind: NDArray[np.int8]
 ) -> tuple[list[LaneId], NDArray[np.int32], NDArray[np.int64]]:
@@ -243,8 +309,9 @@ def _lanes_and_ids(
         if with_link[at]:
             link = link_of(event.args)
             number = integer(link.correlation)
-            if number and abs(number) < 2**63:  # 0 is CUPTI's for none
-                correlation[at] = number
+            if number and abs(number) < 2**64:  # 0 is CUPTI's for none, -1 others'
+                # of 64 bits, which some read as signed and some do not
+                correlation[at] = (number + 2**63) % 2**64 - 2**63
             if on_stream[at]:
                 key = (event.pid, event.tid, integer(link.stream), integer(link.device))
         found = seen.get(key)
@@ -254,11 +321,12 @@ def _lanes_and_ids(
     return list(lanes), np.array(lane, np.int32), correlation
 
 
-def _mend_durations(found: Columns, findings: Findings) -> None:
-    for code, wrong in (("negative-duration", found.dur < 0), ("absurd-duration", found.dur > LONGEST)):
-        for at in np.flatnonzero(wrong).tolist():
-            findings.add(code, found.place(at))
-            found.dur[at] = 0
+def by_lane(columns: Columns, at: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """For each lane of the events ``at`` which of them (0 for the first) are on it, in their order."""
+    lane = columns.lane[at]
+    order = np.argsort(lane, kind="stable")
+    bounds = np.flatnonzero(np.diff(lane[order])) + 1
+    return np.split(order, bounds) if len(at) else []
 
 
 def columns_of(trace: Trace) -> Columns:

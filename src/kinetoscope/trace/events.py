@@ -123,9 +123,11 @@ class Event:
 
     def walk(self) -> Iterator[Event]:
         """This event and all below it, parents first."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        waiting = [self]
+        while waiting:
+            event = waiting.pop()
+            yield event
+            waiting += reversed(event.children)
 
 
 @dataclass(slots=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
 from typing import Any
 
 from kinetoscope.trace.events import LaneId
@@ -14,30 +14,44 @@ LONGEST = 365 * 24 * 3600 * 10**9
 LARGEST_US = 4 * 10**15
 """µs; epoch µs are about 1.8e15, and the ns between any two times must fit 64 bits"""
 
-_STREAM_TID = re.compile(r"\s*(?:stream\s+)?(\d+)\s*", re.IGNORECASE)
+_AS_LONG_AS_IT_IS = Context(prec=1_000_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_INTEGER = re.compile(r"\s*([+-]?\d{1,40})\s*")
+_STREAM_TID = re.compile(r"\s*(?:stream\s*)?(\d{1,18})\s*", re.IGNORECASE)
 
 
 def nanoseconds(value: Any) -> int | None:
     """A time in µs, as the file has it (integer, exact decimal or text), in ns; None if it is no time.
 
-    Digits beyond the nanosecond are rounded.
+    Digits beyond the nanosecond are rounded, a half to the even nanosecond.
     """
+    number = microseconds(value)
+    if number is None or not -LARGEST_US < number < LARGEST_US:
+        return None
+    if isinstance(number, int):
+        return number * 1000
+    # Rounded once only: the default context would first cut the number to 28 digits.
+    return int(_AS_LONG_AS_IT_IS.multiply(number, 1000).to_integral_value(context=_AS_LONG_AS_IT_IS))
+
+
+def microseconds(value: Any) -> int | Decimal | None:
+    """A number of µs however large, as the file has it; None if it is none, or not finite."""
     if type(value) is int:
-        return value * 1000 if abs(value) < LARGEST_US else None
+        return value
     try:
         exact = Decimal(value) if isinstance(value, (str, Decimal)) else None
     except InvalidOperation:
         return None
-    if exact is None or not exact.is_finite() or abs(exact) >= LARGEST_US:
-        return None
-    return int((exact * 1000).to_integral_value())
+    return None if exact is None or not exact.is_finite() else exact
 
 
 def integer(value: Any) -> int | None:
-    """A whole number, written as one or as text; None for anything else."""
+    """A whole number, written as one, as text, or with a point as pandas copies it; None for the rest."""
     if type(value) is int:
         return value
-    if isinstance(value, str) and value.strip().isdecimal():
+    if isinstance(value, str):
+        found = _INTEGER.fullmatch(value)
+        return int(found[1]) if found else None
+    if isinstance(value, (float, Decimal)) and -(2**53) < value < 2**53 and value == int(value):
         return int(value)
     return None
 

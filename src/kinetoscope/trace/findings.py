@@ -39,6 +39,21 @@ CODES: dict[str, Code] = {
     ),
     "gzip-trailing": Code(Severity.REPAIRED, "Bytes after the end of the gzip stream are left out."),
     "bad-utf8": Code(Severity.REPAIRED, "Bytes that are no UTF-8 are shown as U+FFFD."),
+    "not-utf8": Code(
+        Severity.REPAIRED,
+        "The file is no UTF-8 but UTF-16 or UTF-32, as PowerShell's > writes; it is decoded.",
+    ),
+    "control-character": Code(
+        Severity.REPAIRED,
+        "A control character stands in a string unescaped (a line end in a name); it is read as it is.",
+    ),
+    "several-lists": Code(Severity.ASSUMED, "There is more than one list traceEvents; they are read as one."),
+    "several-documents": Code(
+        Severity.LOST, "After the end of the trace another begins (files put together); it is left out."
+    ),
+    "bad-comma": Code(
+        Severity.REPAIRED, "Between events a comma is missing, or is one too many; the events are read."
+    ),
     "bad-escape": Code(
         Severity.REPAIRED,
         "A backslash in a string starts no escape of JSON (a Windows path); it is read as a backslash.",
@@ -60,6 +75,15 @@ CODES: dict[str, Code] = {
     ),
     "no-object": Code(Severity.LOST, "An entry of traceEvents is no object; left out."),
     "no-time": Code(Severity.LOST, "An event has no readable time; left out."),
+    "no-begin": Code(Severity.LOST, "A range ends (E) that has not begun (B) on its thread; left out."),
+    "unknown-phase": Code(
+        Severity.LOST, "An entry of traceEvents has no phase (ph) that the format knows; left out."
+    ),
+    "asynchronous": Code(
+        Severity.LOST, "A range belongs to no thread (b, e, n: asynchronous events); left out."
+    ),
+    "no-end": Code(Severity.ASSUMED, "A range begins (B) and has no end (E); it is read as lasting 0 ns."),
+    "no-duration": Code(Severity.ASSUMED, "An event has no readable duration; it is read as lasting 0 ns."),
     "negative-duration": Code(
         Severity.ASSUMED, "An event ends before it starts; it is read as lasting 0 ns."
     ),
@@ -75,6 +99,11 @@ CODES: dict[str, Code] = {
     "before-its-launch": Code(
         Severity.ASSUMED,
         "A GPU activity starts before the call that launched it: the clocks of CPU and GPU differ.",
+    ),
+    "ambiguous-launch": Code(
+        Severity.ASSUMED,
+        "Calls of several processes have the id of a GPU activity, and nothing tells which of them launched "
+        "it; it is linked to none.",
     ),
     "no-launch": Code(
         Severity.ASSUMED,
@@ -93,9 +122,15 @@ CODES: dict[str, Code] = {
         Severity.MISSING,
         "There are launches and no GPU events: the profiler (CUPTI, roctracer) did not record the GPU.",
     ),
+    "lost-activity": Code(
+        Severity.MISSING,
+        "A call launched something that is not in the file: its record was lost, or it ran after the "
+        "recording had ended.",
+    ),
     "no-events": Code(Severity.MISSING, "The trace holds no events."),
     "unknown-categories": Code(
-        Severity.MISSING, "The trace holds no events of a category that is known here."
+        Severity.MISSING,
+        "An event is of no category that is known here: it counts as an event and is in no table or picture.",
     ),
 }
 """Every kind of finding; the table in the documentation is this one."""
@@ -148,6 +183,14 @@ class Findings:
             if code in self._found:
                 count, first = self._found[code]
                 yield Finding(code, count, first)
+
+    def held(self) -> dict[str, tuple[int, str]]:
+        """What was found so far, for :meth:`back_to`."""
+        return dict(self._found)
+
+    def back_to(self, held: dict[str, tuple[int, str]]) -> None:
+        """Forgets what was found since."""
+        self._found = dict(held)
 
     def as_list(self) -> list[Finding]:
         """In the order of :data:`CODES`."""

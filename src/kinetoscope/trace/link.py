@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from kinetoscope.trace.columns import CODE, NONE
+from kinetoscope.trace.columns import CODE, NONE, by_lane
 from kinetoscope.trace.events import Kind
 from kinetoscope.trace.fields import integer
 from kinetoscope.trace.raw import link_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from kinetoscope.trace.columns import Columns
@@ -39,6 +38,7 @@ def link_launches(columns: Columns, findings: Findings) -> None:
     activities = gpu[correlation[gpu] != NONE]
     order = calls[np.argsort(correlation[calls], kind="stable")]
     ids = correlation[order]
+    ambiguous: list[int] = []
     if len(ids):
         first = np.searchsorted(ids, correlation[activities], "left")
         behind = np.searchsorted(ids, correlation[activities], "right")
@@ -46,70 +46,120 @@ def link_launches(columns: Columns, findings: Findings) -> None:
         launch[activities[one]] = order[first[one]]
         several = np.flatnonzero(behind - first > 1)
         if len(several):
-            groups = {int(activities[n]): order[first[n] : behind[n]].tolist() for n in several}
-            singles = {int(a): [int(launch[a])] for a in activities[one]}
-            _choose_all(columns, launch, groups, singles, calls)
+            shared = {
+                int(ids[first[n]]): _Calls(columns, order[first[n] : behind[n]].tolist())
+                for n in several[np.unique(first[several], return_index=True)[1]].tolist()
+            }
+            groups = {int(activities[n]): shared[int(ids[first[n]])] for n in several.tolist()}
+            ambiguous = _choose_all(columns, launch, groups, activities[one])
+            if ambiguous:
+                findings.add("ambiguous-launch", columns.place(ambiguous[0]), len(ambiguous))
     columns.launch = launch
-    _note(columns, gpu, findings)
+    _note(columns, gpu, ambiguous, findings)
+
+
+class _Calls:
+    """The calls that carry one id, by process and in order of start."""
+
+    def __init__(self, columns: Columns, calls: list[int]) -> None:
+        self.of: dict[int | str, list[int]] = defaultdict(list)
+        for call in calls:
+            self.of[_lane(columns, call).pid].append(call)
+        self._start = columns.start
+        self._begins = {process: self._start[own].tolist() for process, own in self.of.items()}
+        self._first = sorted((begins[0], n) for n, begins in enumerate(self._begins.values()))
+
+    def only(self, moment: int) -> int | str | None:
+        """The one process of which any began until then; None where there is none, or several."""
+        if self._first[0][0] > moment or (len(self._first) > 1 and self._first[1][0] <= moment):
+            return None
+        return list(self.of)[self._first[0][1]]
+
+    def last(self, process: int | str, moment: int) -> int:
+        """The last of a process that began until then, else its first."""
+        return self.of[process][max(0, bisect_right(self._begins[process], moment) - 1)]
 
 
 def _choose_all(
-    columns: Columns,
-    launch: NDArray[np.int32],
-    groups: dict[int, list[int]],
-    singles: dict[int, list[int]],
-    calls: NDArray[np.intp],
-) -> None:
-    """Sets ``launch`` of the activities whose id several calls carry (``groups``, in order of start)."""
-    owner = _process_of_device(columns, {**singles, **groups}, calls)
-    for activity, candidates in groups.items():
-        if len(_processes(columns, candidates)) > 1:
-            process = owner.get(_device(columns.lanes[columns.lane[activity]]))
-            candidates = [call for call in candidates if _lane(columns, call).pid == process]
-        began = [call for call in candidates if columns.start[call] <= columns.start[activity]]
-        launch[activity] = began[-1] if began else candidates[0] if candidates else NONE
+    columns: Columns, launch: NDArray[np.int32], groups: dict[int, _Calls], others: NDArray[np.intp]
+) -> list[int]:
+    """Sets ``launch`` of the activities whose id several calls carry (``groups``).
+
+    ``others`` are those whose id one call carries.  Returns those of which it cannot be told, since the calls
+    are of several processes.
+    """
+    owner = _process_of_device(columns, launch, groups, others)
+    ambiguous = []
+    for activity, calls in groups.items():
+        moment = int(columns.start[activity])
+        process: int | str | None
+        if len(calls.of) == 1:
+            [process] = calls.of
+        else:
+            process = owner.get(_device(_lane(columns, activity)))
+            process = calls.only(moment) if process is None else process
+        if process is None or process not in calls.of:
+            ambiguous.append(activity)
+        else:
+            launch[activity] = calls.last(process, moment)
+    return ambiguous
 
 
 def _lane(columns: Columns, at: int) -> LaneId:
     return columns.lanes[int(columns.lane[at])]
 
 
-def _device(lane: LaneId) -> int | str:
-    return lane.pid if lane.device is None else lane.device
+_Device: TypeAlias = "tuple[int | str, int | None]"
 
 
-def _processes(columns: Columns, calls: Iterable[int]) -> set[int | str]:
-    return {_lane(columns, call).pid for call in calls}
+def _device(lane: LaneId) -> _Device:
+    """Ranks that were merged may each call their GPU number 0, and be told apart by ``pid`` alone."""
+    return lane.pid, lane.device
 
 
 def _process_of_device(
-    columns: Columns, candidates: dict[int, list[int]], calls: NDArray[np.intp]
-) -> dict[int | str, int | str]:
-    """The process to which each device belongs; empty if the file holds one process only."""
-    in_file = calls[np.argsort(columns.index[calls])].tolist()
-    processes = list(dict.fromkeys(_lane(columns, call).pid for call in in_file))
-    if len(processes) < 2:
+    columns: Columns, launch: NDArray[np.int32], groups: dict[int, _Calls], others: NDArray[np.intp]
+) -> dict[_Device, int | str]:
+    """The process to which each device belongs; empty if all launches are of one process."""
+    first: dict[int | str, int] = {}
+    """place in the file of the first launch of each process"""
+    votes: dict[_Device, Counter[int | str]] = defaultdict(Counter)
+    calls = [
+        call
+        for each in {id(each): each for each in groups.values()}.values()
+        for own in each.of.values()
+        for call in own
+    ]
+    for call in [*calls, *launch[others].tolist()]:
+        process = _lane(columns, call).pid
+        first[process] = min(first.get(process, int(columns.index[call])), int(columns.index[call]))
+    if len(first) < 2:
         return {}
-    votes: dict[int | str, Counter[int | str]] = defaultdict(Counter)
-    for activity, group in candidates.items():
-        if len(found := _processes(columns, group)) == 1:
-            votes[_device(_lane(columns, activity))].update(found)
-    in_order = sorted(candidates, key=lambda activity: int(columns.index[activity]))
+    for activity in others.tolist():
+        votes[_device(_lane(columns, activity))][_lane(columns, int(launch[activity])).pid] += 1
+    for activity, each in groups.items():
+        if len(each.of) == 1:
+            votes[_device(_lane(columns, activity))].update(each.of.keys())
+    in_order = sorted([*groups, *others.tolist()], key=lambda activity: int(columns.index[activity]))
     devices = list(dict.fromkeys(_device(_lane(columns, activity)) for activity in in_order))
+    processes = sorted(first, key=lambda process: first[process])
     by_rank = dict(zip(devices, processes, strict=False)) if len(devices) == len(processes) else {}
     return by_rank | {device: votes[device].most_common(1)[0][0] for device in devices if votes[device]}
 
 
-def _note(columns: Columns, gpu: NDArray[np.intp], findings: Findings) -> None:
+def _note(columns: Columns, gpu: NDArray[np.intp], ambiguous: list[int], findings: Findings) -> None:
     """What is odd about the GPU activities (positions ``gpu``)."""
     launch, start = columns.launch[gpu], columns.start[gpu]
     early = (launch != NONE) & (start < columns.start[launch])
     overlapping = np.zeros(len(gpu), bool)
-    for lane in sorted(set(columns.lane[gpu].tolist())):
-        there = np.flatnonzero(columns.lane[gpu] == lane)
-        ends = np.maximum.accumulate(columns.end[gpu[there]])
-        overlapping[there[1:]] = start[there[1:]] < ends[:-1]
-    codes = (("no-launch", launch == NONE), ("before-its-launch", early), ("overlapping-stream", overlapping))
+    lasts = columns.dur[gpu] > 0
+    for there in by_lane(columns, gpu):
+        ends = np.maximum.accumulate(columns.ends(gpu[there]))
+        overlapping[there[1:]] = (start[there[1:]] < ends[:-1]) & lasts[there[1:]]
+    # Of what is ambiguous it has been said that there is a call, and more than one.
+    orphan = launch == NONE
+    orphan[np.isin(gpu, ambiguous)] = False
+    codes = (("no-launch", orphan), ("before-its-launch", early), ("overlapping-stream", overlapping))
     for code, wrong in codes:
         if wrong.any():
             findings.add(code, columns.place(int(gpu[np.argmax(wrong)])), int(wrong.sum()))
@@ -139,9 +189,15 @@ def link_ops(columns: Columns) -> None:
         call = int(columns.launch[at])
         if call != NONE and call in columns.named_op:
             continue
-        found = [op for op in ops.get(wanted[at], ()) if _could_own(columns, op, at)]
-        if len(found) == 1:
-            columns.named_op[at] = found[0]
+        named = ops.get(wanted[at], [])
+        if len(named) <= _MOST_OPS:
+            found = [op for op in named if _could_own(columns, op, at)]
+            if len(found) == 1:
+                columns.named_op[at] = found[0]
+
+
+_MOST_OPS = 64
+"""Ops of one External id, one a rank: what more have names none of them"""
 
 
 def _external(columns: Columns, at: int) -> int:
@@ -152,7 +208,8 @@ def _external(columns: Columns, at: int) -> int:
 def _could_own(columns: Columns, op: int, at: int) -> bool:
     start, lane = columns.start[at], _lane(columns, op)
     if columns.kind[at] == CODE[Kind.CALL]:
-        return lane.pid == _lane(columns, at).pid and columns.start[op] <= start <= columns.end[op]
+        begin, length = int(columns.start[op]), int(columns.dur[op])
+        return lane.pid == _lane(columns, at).pid and begin <= start <= begin + length
     call = int(columns.launch[at])
     launched_by = _lane(columns, call).pid if call != NONE else lane.pid
     return bool(lane.pid == launched_by and columns.start[op] <= start)

@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from kinetoscope.trace.build import build
-from kinetoscope.trace.columns import CODE, Columns
+from kinetoscope.trace.columns import NONE, Columns
 from kinetoscope.trace.errors import TraceError
 from kinetoscope.trace.events import Kind, Trace
 from kinetoscope.trace.findings import Finding, Findings, Severity
@@ -95,10 +97,19 @@ def _note_missing(found: Columns, findings: Findings) -> None:
     """Say so where a trace holds nothing to show, or launches and nothing that they launched."""
     if not len(found):
         findings.add("no-events", "the end of the file")
-    elif (found.kind == CODE[Kind.OTHER]).all():
-        findings.add("unknown-categories", found.place(0))
     calls = found.where(Kind.CALL)
-    if len(calls) and not found.on_gpu.any():
-        launching = [at for at in calls.tolist() if "launch" in found.names[found.name[at]].lower()]
-        if launching:
-            findings.add("no-gpu-events", found.place(launching[0]), len(launching))
+    names = [n for n, name in enumerate(found.names) if _launches(name.lower())]
+    launching = calls[np.isin(found.name[calls], names)]
+    code = "no-gpu-events"
+    if found.on_gpu.any():
+        # Every launch in the whole traces that we know has started something that is in the file.
+        code = "lost-activity"
+        answered = np.isin(launching, found.launch[found.launch != NONE])
+        launching = launching[~answered & (found.correlation[launching] != NONE)]
+    if len(launching):
+        findings.add(code, found.place(int(launching[0])), len(launching))
+
+
+def _launches(name: str) -> bool:
+    """Whether a call of this name (in lower case) starts something on the GPU."""
+    return "launch" in name and "hostfunc" not in name

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from kinetoscope.trace.columns import Columns, InexactTimes, columns
 from kinetoscope.trace.errors import TraceError
 from kinetoscope.trace.raw import decode_whole
-from kinetoscope.trace.recover import place, recover
+from kinetoscope.trace.recover import CONTROL, place, recover
 from kinetoscope.trace.unzip import MAX_BYTES, unzip
 
 if TYPE_CHECKING:
@@ -44,15 +44,16 @@ def parse(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES
 
     Raises :class:`TraceError`, naming ``path``, for empty and other files.
     """
-    data = unzip(data, path, findings, max_bytes)
-    for exact in (False, True):
+    data = as_utf8(unzip(data, path, findings, max_bytes), path, findings)
+    for exact in (False, True) if data.count(b'"traceEvents"') < 2 else ():
         whole = decode_whole(data, exact=exact)
         if whole is None:
             break
+        held = findings.held()
         try:
             return Document(columns(whole[0], findings), _device_names(whole[1]))
         except InexactTimes:
-            continue
+            findings.back_to(held)
     events, properties = _faulty(_text(data, path, findings), path, findings)
     return Document(columns(events, findings), _device_names(properties))
 
@@ -82,7 +83,40 @@ def read_text(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_B
 
     Raises :class:`TraceError`, naming ``path``, where there is none, or more than ``max_bytes`` of it.
     """
-    return _text(unzip(data, path, findings, max_bytes), path, findings)
+    return _text(as_utf8(unzip(data, path, findings, max_bytes), path, findings), path, findings)
+
+
+def as_utf8(data: bytes, path: str, findings: Findings) -> bytes:
+    """A document's bytes as UTF-8; of UTF-16, which PowerShell's ``>`` writes, told by its first bytes.
+
+    Raises :class:`TraceError`, naming ``path``, for the formats of other programs.
+    """
+    for magic, at, (what, remedy) in _OTHER_FORMATS:
+        if data[at : at + len(magic)] == magic:
+            raise TraceError(f"{path}: this is {what}; {remedy}.")
+    encoding = json.detect_encoding(data[:4]) if data[:1] else "utf-8"
+    if encoding.startswith("utf-8"):
+        return data
+    text = data.decode(encoding, errors="replace")
+    findings.add("not-utf8", f"byte 0 ({encoding.upper()})")
+    if damaged := text.count("\ufffd"):
+        findings.add("bad-utf8", f"character {text.index(chr(0xFFFD))}", damaged)
+    return text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
+
+
+_UNPACK = "unpack it, and give what is in it"
+_OTHER_FORMATS = (
+    (b"PK\x03\x04", 0, ("a zip archive", _UNPACK)),
+    (b"PK\x05\x06", 0, ("an empty zip archive", _UNPACK)),
+    (b"\x28\xb5\x2f\xfd", 0, ("compressed with zstd", "unpack it (`unzstd FILE`), and give what is in it")),
+    (b"BZh", 0, ("compressed with bzip2", "unpack it (`bunzip2 FILE`), and give what is in it")),
+    (b"\xfd7zXZ\x00", 0, ("compressed with xz", "unpack it (`unxz FILE`), and give what is in it")),
+    (b"7z\xbc\xaf", 0, ("a 7z archive", _UNPACK)),
+    (b"ustar", 257, ("a tar archive", _UNPACK)),
+    (b"SQLite format 3\x00", 0, ("a database", "Nsight Systems cannot be read here; record it with torch")),
+    (b"\x1f\x8b", 0, ("gzipped twice", "unpack it once (`gunzip FILE`)")),
+)
+"""How a file of another kind begins (or what it has at a place), what it is, and what to do"""
 
 
 def _text(data: bytes, path: str, findings: Findings) -> str:
@@ -113,7 +147,12 @@ def decode_json(text: str, path: str, findings: Findings) -> Any:
     Raises :class:`TraceError`, naming ``path``, for anything else that does not parse.
     """
     try:
-        return _loads(text)
+        document, constants = _loads(text, findings)
+        if constants:
+            done = _repair(text)[1]
+            count, first = done.get("not-finite", (constants, 0))
+            findings.add("not-finite", partial(place, text, first), count)
+        return document
     except RecursionError as error:
         raise TraceError(
             f"{path}: the JSON is nested too deeply for a trace; check what wrote it."
@@ -123,13 +162,13 @@ def decode_json(text: str, path: str, findings: Findings) -> Any:
     repaired, done = _repair(text)
     if repaired != text:
         try:
-            document = _loads(repaired)
+            document, _ = _loads(repaired, findings)
         except (ValueError, RecursionError) as error:
             problem = error if isinstance(error, ValueError) else problem
         else:
             for code, (count, first) in done.items():
                 findings.add(code, partial(place, text, first), count)
-            return document
+                return document
     if not isinstance(problem, json.JSONDecodeError):
         raise TraceError(f"{path}: the JSON cannot be read ({problem}); {_RECORD_AGAIN}.") from problem
     where = f"line {problem.lineno}, column {problem.colno}"
@@ -140,9 +179,39 @@ def decode_json(text: str, path: str, findings: Findings) -> Any:
     raise TraceError(f"{path}: the JSON is invalid at {where} ({problem.msg}); {_RECORD_AGAIN}.")
 
 
-def _loads(text: str) -> Any:
-    # strict=False: torch writes control characters in names as they are.
-    return json.loads(text, parse_float=Decimal, parse_constant=lambda _: None, strict=False)
+def _loads(text: str, findings: Findings) -> tuple[Any, int]:
+    """The value, and how often NaN, Infinity or -Infinity was in it, as Python writes them."""
+    constants: list[str] = []
+    several: list[int] = []
+
+    def whole(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs) and "traceEvents" in found:
+            lists = [value for key, value in pairs if key == "traceEvents" and isinstance(value, list)]
+            if len(lists) > 1:
+                several.append(len(lists) - 1)
+                found["traceEvents"] = [event for each in lists for event in each]
+        return found
+
+    options: dict[str, Any] = {
+        "parse_float": Decimal,
+        "parse_constant": constants.append,
+        "object_pairs_hook": whole if text.count('"traceEvents"') > 1 else None,
+    }
+    try:
+        value = json.loads(text, **options)
+    except json.JSONDecodeError as error:
+        # torch writes control characters in names as they are
+        if not error.msg.startswith("Invalid control character"):
+            raise
+        constants.clear()
+        several.clear()
+        value = json.loads(text, strict=False, **options)
+        found = [match for match in _STRING_OR_WORD.finditer(text) if CONTROL.search(match[0])]
+        findings.add("control-character", partial(place, text, found[0].start()), len(found))
+    if several:
+        findings.add("several-lists", "the second traceEvents", sum(several))
+    return value, len(constants)
 
 
 def _repair(text: str) -> tuple[str, dict[str, tuple[int, int]]]:

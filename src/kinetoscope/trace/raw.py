@@ -25,20 +25,20 @@ class RawEvent(msgspec.Struct, gc=False):
     tid: int | str = 0
     ts: Any = None
     """µs: int, float, :class:`~decimal.Decimal`, text, or None where there is none"""
-    dur: Any = 0
+    dur: Any = None
     args: Any = None
     """bytes of JSON, a dictionary, or None"""
 
 
 class _Event(RawEvent, gc=False):
     ts: int | float | str | None = None
-    dur: int | float | str | None = 0
+    dur: int | float | str | None = None
     args: msgspec.Raw = msgspec.Raw()
 
 
 class _ExactEvent(RawEvent, gc=False):
     ts: Decimal | None = None
-    dur: Decimal | None = Decimal(0)
+    dur: Decimal | None = None
     args: msgspec.Raw = msgspec.Raw()
 
 
@@ -113,12 +113,12 @@ def plain_args(args: Any) -> Mapping[str, Any]:
             return {}
         try:
             args = msgspec.json.decode(args)
-        except (msgspec.DecodeError, ValueError):
+        except (msgspec.DecodeError, ValueError, RecursionError):
             try:
                 args = json.loads(bytes(args), strict=False, parse_constant=lambda _: None)
             except (ValueError, RecursionError):
                 return {}
-    return {key: _plain(value) for key, value in args.items()} if isinstance(args, dict) else {}
+    return {str(key): _plain(value) for key, value in args.items()} if isinstance(args, Mapping) else {}
 
 
 class Args(Mapping[str, Any]):
@@ -152,13 +152,22 @@ class Args(Mapping[str, Any]):
         return Args, (dict(self._whole()),)
 
 
-def _plain(value: Any) -> Any:
+_LARGEST = 10**300
+_DEEPEST = 30
+"""Levels of ``args`` that are kept: no profiler writes more than four, and whoever prints them recurses"""
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
     kind = type(value)
     if kind is Decimal or kind is float:
         number = float(value)
         return number if math.isfinite(number) else None
+    if kind is int:
+        return value if abs(value) < _LARGEST else None
+    if depth > _DEEPEST and (kind is list or kind is dict):
+        return "…"
     if kind is list:
-        return [_plain(item) for item in value]
+        return [_plain(item, depth + 1) for item in value]
     if kind is dict:
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _plain(item, depth + 1) for key, item in value.items()}
     return value

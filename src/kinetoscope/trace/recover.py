@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kinetoscope.trace.findings import Findings
 
-_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=lambda _: None, strict=False)
+_constants: list[str] = []
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_constants.append)
+_LENIENT = json.JSONDecoder(parse_float=Decimal, parse_constant=_constants.append, strict=False)
+
+CONTROL = re.compile(r"[\x00-\x1f]")
+"""In a string of JSON it has to be escaped"""
 
 _LIST = re.compile(r'"traceEvents"\s*:\s*\[')
 _DEVICES = re.compile(r'"deviceProperties"\s*:\s*')
@@ -28,6 +33,7 @@ _NEXT = re.compile(
 _LARGEST = 2**12
 """characters of the longest event that is read although another seems to begin in it"""
 
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _LEGAL_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _PLAIN = re.compile(r'[^"\\]+')
 _OUTSIDE = re.compile(r'[^"{}\[\]a-zA-Z]+')
@@ -43,7 +49,8 @@ def recover(text: str, findings: Findings) -> tuple[list[Any], Any] | None:
     """The events that can be read, and the value of ``deviceProperties``; None where there is no such list.
 
     ``text`` is the whole document.  Adds to ``findings``: ``cut``, ``damaged-event``, ``junk``,
-    ``damaged-metadata``, ``bad-quote``, ``bad-escape``, ``not-finite``.
+    ``damaged-metadata``, ``several-documents``, ``bad-comma``, ``bad-quote``, ``bad-escape``, ``not-finite``,
+    ``control-character``.
     """
     if text.lstrip()[:1] == "[":
         begin = text.index("[") + 1
@@ -56,7 +63,9 @@ def recover(text: str, findings: Findings) -> tuple[list[Any], Any] | None:
         return None
     before = len(findings.as_list())
     events, end = _events(text, begin, findings)
-    if len(findings.as_list()) == before:
+    if (another := _LIST.search(text, end)) is not None:
+        findings.add("several-documents", partial(place, text, another.start()))
+    elif len(findings.as_list()) == before:
         # the events are whole, so the fault that the decoder met lies elsewhere
         findings.add("damaged-metadata", partial(place, text, end))
     return events, _devices(text)
@@ -75,12 +84,17 @@ def _devices(text: str) -> Any:
 def _events(text: str, at: int, findings: Findings) -> tuple[list[Any], int]:
     """The events from ``at`` on, and where their list ends."""
     events: list[Any] = []
+    after_event = False
     while True:
         between = _BETWEEN.match(text, at)
-        at = between.end() if between else at
+        assert between is not None
+        commas, at = between[0].count(","), between.end()
         if at >= len(text):
             findings.add("cut", f"the end, after {len(events)} whole entries")
             return events, at
+        if commas != (0 if text[at] == "]" or not after_event else 1):
+            findings.add("bad-comma", partial(place, text, at))
+        after_event = False
         if text[at] == "]":
             return events, at
         following = _NEXT.search(text, at + 1)
@@ -98,14 +112,14 @@ def _events(text: str, at: int, findings: Findings) -> tuple[list[Any], int]:
         if '"name"' in pieces[0] and end < at + _LARGEST:
             pieces.append(text[at : at + _LARGEST])
         for piece in pieces:
-            try:
-                event, length = _DECODER.raw_decode(piece)
+            if (read := _read(piece)) is not None:
                 break
-            except (ValueError, RecursionError):
-                event = None
-        if event is not None:
-            events.append(event)
-            at += length
+        if read is not None:
+            events.append(read.event)
+            for code, count in read.counts.items():
+                findings.add(code, partial(place, text, at), count)
+            at += read.end
+            after_event = True
             continue
         mended = _mend(text, at, end)
         if mended is not None:
@@ -113,6 +127,7 @@ def _events(text: str, at: int, findings: Findings) -> tuple[list[Any], int]:
             for code, count in mended.counts.items():
                 findings.add(code, partial(place, text, at), count)
             end = mended.end
+            after_event = True
         elif following is None:
             findings.add("cut", partial(_after, text, at, len(events)))
             return events, len(text)
@@ -134,6 +149,24 @@ def place(text: str, at: int) -> str:
 class _Mended:
     def __init__(self, event: Any, end: int, counts: dict[str, int]) -> None:
         self.event, self.end, self.counts = event, end, counts
+
+
+def _read(piece: str) -> _Mended | None:
+    """The value at the begin of ``piece``, and what JSON does not allow in it; None where there is none."""
+    _constants.clear()
+    try:
+        event, length = _DECODER.raw_decode(piece)
+        control = 0
+    except (ValueError, RecursionError) as error:
+        if not isinstance(error, json.JSONDecodeError) or not error.msg.startswith("Invalid control"):
+            return None
+        _constants.clear()
+        try:
+            event, length = _LENIENT.raw_decode(piece)
+        except (ValueError, RecursionError):
+            return None
+        control = sum(CONTROL.search(found[0]) is not None for found in _STRING.finditer(piece, 0, length))
+    return _Mended(event, length, {"control-character": control, "not-finite": len(_constants)})
 
 
 def _mend(text: str, at: int, end: int) -> _Mended | None:
@@ -164,6 +197,9 @@ def _mend(text: str, at: int, end: int) -> _Mended | None:
             is_key = False
             if not nesting:
                 try:
+                    counts["control-character"] = sum(
+                        part[0] == '"' and CONTROL.search(part) is not None for part in out
+                    )
                     return _Mended(json.loads("".join(out), cls=_Exact, strict=False), at, counts)
                 except (ValueError, RecursionError):
                     return None

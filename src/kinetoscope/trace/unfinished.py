@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kinetoscope.trace.columns import by_lane
 from kinetoscope.trace.events import Kind
+from kinetoscope.trace.fields import integer
 from kinetoscope.trace.raw import plain_args
 
 if TYPE_CHECKING:
@@ -26,9 +28,9 @@ def cut_unfinished(columns: Columns, findings: Findings) -> None:
     Only frames that all end at one moment, the last of their thread, are looked at.
     """
     frames = columns.where(Kind.PYTHON)
-    for lane in sorted(set(columns.lane[frames].tolist())):
-        thread = frames[columns.lane[frames] == lane]
-        ends = columns.end[thread]
+    for there in by_lane(columns, frames):
+        thread = frames[there]
+        ends = columns.ends(thread)
         _cut(columns, thread[ends == ends.max()])
     marked = np.flatnonzero(columns.unfinished)
     if len(marked):
@@ -40,8 +42,8 @@ def _cut(columns: Columns, last: NDArray[np.intp]) -> None:
     if len(last) < 2:
         return
     args = [plain_args(columns.args[at]) for at in last.tolist()]
-    ids = [found.get("Python id") for found in args]
-    parents = [found.get("Python parent id") for found in args]
+    ids = [integer(found.get("Python id")) for found in args]
+    parents = [integer(found.get("Python parent id")) for found in args]
     known = {number for number in ids if number is not None}
     open_frames: list[int] = []
     for n, (parent, number) in enumerate(zip(parents, ids, strict=True)):

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 MAX_BYTES = 4 * 2**30
 """Bytes a file may unpack to unless told otherwise: fifty times the largest traces seen"""
 
+_SUSPECT, _MOST_TIMES = 2**28, 100
+"""Bytes from which on a file that unpacks to so many times its size is refused at once: traces reach 25"""
+
 _MAGIC = b"\x1f\x8b"
 _GZIP = 31  # zlib's code for a gzip header and checksum
 _PIECE = 2**14
@@ -27,25 +30,50 @@ def unzip(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES
     if not data.startswith(_MAGIC):
         return data
     parts: list[bytes] = []
-    rest, room = data, max_bytes
-    while rest.startswith(_MAGIC):
-        member = zlib.decompressobj(_GZIP)
+    at, room = 0, max_bytes
+    while data.startswith(_MAGIC, at):
+        begin = at
         try:
-            part = member.decompress(rest, room + 1)
+            part, at, is_whole = _member(data, begin, room + 1, path, max_bytes)
         except zlib.error as error:
-            part = _before_the_fault(rest, room + 1)
-            findings.add("gzip-damaged", f"byte {len(data) - len(rest)} ({error})")
+            part = _before_the_fault(data[begin:], room + 1)
+            findings.add("gzip-damaged", f"byte {begin} ({error})")
             parts.append(_within(part, room, path, max_bytes))
             return b"".join(parts)
         parts.append(_within(part, room, path, max_bytes))
         room -= len(part)
-        if not member.eof:
+        if not is_whole:
             findings.add("gzip-cut", f"byte {len(data)}")
             return b"".join(parts)
-        rest = member.unused_data
-    if rest.strip(b"\0"):
-        findings.add("gzip-trailing", f"byte {len(data) - len(rest)}", len(rest))
+    if len(data) > at and data[at:].strip(b"\0"):
+        findings.add("gzip-trailing", f"byte {at}", len(data) - at)
     return b"".join(parts)
+
+
+def _member(data: bytes, begin: int, most: int, path: str, max_bytes: int) -> tuple[bytes, int, bool]:
+    """What the member at ``begin`` holds, up to ``most`` bytes; where it ends; and whether it is whole.
+
+    In pieces, small ones first: zlib copies what comes after a member, and a file may have very many.
+    """
+    stream = zlib.decompressobj(_GZIP)
+    parts: list[bytes] = []
+    held, at, size, made, asked = b"", begin, _PIECE // 4, 0, 1
+    while not stream.eof and made < most and (held or at < len(data) or len(parts[-1]) == asked):
+        if not held:
+            held = data[at : at + size]
+            at += len(held)
+            size = min(size * 8, 2**20)
+        asked = min(most - made, 2**26)
+        parts.append(stream.decompress(held, asked))
+        held = stream.unconsumed_tail
+        made += len(parts[-1])
+        unpacked = max_bytes + 1 - most + made
+        if unpacked > _SUSPECT and unpacked > _MOST_TIMES * (at - len(held)) and max_bytes <= MAX_BYTES:
+            raise TraceError(
+                f"{path}: unpacks to more than {_MOST_TIMES} times its size, which no trace does; "
+                "if this one does, raise the limit above 4 GiB (max_bytes, --max-bytes)."
+            )
+    return b"".join(parts), at - len(stream.unused_data), stream.eof
 
 
 def _within(part: bytes, room: int, path: str, max_bytes: int) -> bytes:
