@@ -48,6 +48,17 @@ def test_pageable_copies_are_named() -> None:
     assert not any("Pin the memory" in note for note in glance(made(event("kernel", "k", 0, 10))).notes)
 
 
+def test_a_flood_of_kernels_shorter_than_their_launches_is_told() -> None:
+    def flood(kernel: int) -> Trace:
+        calls = [event("cuda_runtime", "cudaLaunchKernel", 20 * k, 6, correlation=k + 1) for k in range(100)]
+        work = [event("kernel", "k", 20 * k + 7, kernel, correlation=k + 1) for k in range(100)]
+        return made(*calls, *work)
+
+    (told,) = (note for note in glance(flood(5)).notes if "shorter" in note)
+    assert told.startswith("100 % of the 100 kernels") and "(6.0 µs)" in told
+    assert not any("shorter" in note for note in glance(flood(6)).notes)
+
+
 def test_without_a_gpu_it_tells_of_the_cpu_and_of_what_it_does_not_know() -> None:
     foreign = [event("npu_kernel", "MatMul", 10 * k, 5) for k in range(7)]
     found = glance(made(event("cpu_op", "aten::mm", 0, 100), *foreign))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from statistics import median
 from typing import TYPE_CHECKING
 
 from kinetoscope.draw.names import clean, short_name
@@ -34,8 +35,8 @@ LONGEST = 60
 WORTH = 0.1
 """Share of a step's length from which on a cause of waiting is worth a sentence"""
 
-SHORT_NS, MANY = 10_000, 100
-"""A kernel shorter than this (ns) takes about as long as its launch; fewer kernels than this are no flood"""
+MANY = 100
+"""Fewer kernels than this are no flood"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +123,15 @@ def _notes(trace: Trace, step: StepSummary, kernels: Sequence[Row]) -> Iterator[
             f"{_brief(first.name)}{by}, takes {printed(first.share, 'share')} of all kernel time. "
             "A faster one, or fewer of it, helps most on the GPU's side."
         )
-    total = sum(row.calls for row in kernels)
-    short = sum(event.dur < SHORT_NS for event in trace.of(Kind.KERNEL))
+    launches = [event.launch.dur for event in trace.kernels if event.launch is not None]
+    typical_launch = int(median(launches)) if launches else 0
+    total = len(trace.kernels)
+    short = sum(event.dur < typical_launch for event in trace.kernels)
     if total >= MANY and 2 * short > total:
         yield (
-            f"{printed(short / total, 'share')} of the {total:,} kernels are shorter than "
-            f"{printed(SHORT_NS, 'ns')}, about what a launch costs. Fusing them (torch.compile, "
-            "fused optimizers, foreach) saves launches."
+            f"{printed(short / total, 'share')} of the {total:,} kernels are shorter than the median call "
+            f"that launched one ({printed(typical_launch, 'ns')}). Fusing them (torch.compile, fused "
+            "optimizers, foreach) saves launches."
         )
     for row in copy_table(trace):
         if "Pageable" in row.name:
@@ -141,8 +144,8 @@ def _notes(trace: Trace, step: StepSummary, kernels: Sequence[Row]) -> Iterator[
 
 _ADVICE = {
     "idle_cpu": "of this time the GPU waited for the CPU to begin the next launch. Look above the gaps in "
-    "the timeline at what the CPU did there; torch.compile, CUDA graphs or larger batches leave it less "
-    "to do.",
+    "the timeline at what the CPU did there; CUDA graphs (torch.compile's mode reduce-overhead makes them) "
+    "or larger batches leave it less to do.",
     "idle_launch": "of this time the GPU waited for launches under way. Fewer launches help: fusion, or CUDA "
     "graphs.",
     "idle_sync": "of this time the GPU had run dry while the CPU waited for it. Look for .item(), .cpu(), "
