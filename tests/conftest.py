@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 PYTHONPATH = os.environ.get("PYTHONPATH", "")
 TORCH_IS_BLOCKED = 'raise ImportError("torch was imported by a build that only lays out")\n'
 # An example takes smaller matrices on a CPU that says no more of itself than AVX2. Inductor's cache does not
-# tell such code from the machine's full one, and results are wrong where both meet: hence a folder of our own.
+# tell such code from the machine's full one, and results are wrong where both meet: hence our own folder.
 os.environ["ATEN_CPU_CAPABILITY"] = "avx2"
 os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(
     Path(tempfile.gettempdir()) / f"torchinductor_avx2_{getpass.getuser()}"

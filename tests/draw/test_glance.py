@@ -55,7 +55,7 @@ def test_a_flood_of_kernels_shorter_than_their_launches_is_told() -> None:
         return made(*calls, *work)
 
     (told,) = (note for note in glance(flood(5)).notes if "shorter" in note)
-    assert told.startswith("100 % of the 100 kernels") and "(6.0 µs)" in told
+    assert told.startswith("100 % of the 100 kernels") and "(6.00 µs)" in told
     assert not any("shorter" in note for note in glance(flood(6)).notes)
 
 
