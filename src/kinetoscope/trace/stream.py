@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 import msgspec
@@ -68,7 +68,6 @@ _ARGS = msgspec.json.Decoder(list[_WithArgs])
 
 _NO_ARGS = _Args()
 _LINKED = ON_STREAM | np.array([kind is Kind.CALL for kind in KINDS])
-_WITH_EXTERNAL = _LINKED | np.array([kind is Kind.OP for kind in KINDS])
 
 
 def stream(data: bytes, max_bytes: int) -> tuple[Columns, Any] | None:
@@ -103,7 +102,8 @@ class _Lanes(dict[tuple[Any, ...], int]):
         self.lanes: dict[LaneId, int] = {}
 
     def __missing__(self, key: tuple[Any, ...]) -> int:
-        self[key] = number = self.lanes.setdefault(lane_of(*key), len(self.lanes))
+        where = lane_of(*key[:2], *map(integer, key[2:]))
+        self[key] = number = self.lanes.setdefault(where, len(self.lanes))
         return number
 
 
@@ -126,33 +126,35 @@ class _Gathered:
 
     def add(self, entries: list[Any]) -> None:
         """Take what the next piece holds.  Raises :class:`Unusual`, and ``OverflowError`` for a huge number."""
-        index = [n for n, entry in enumerate(entries, self.entries) if type(entry) is _Complete]
+        complete = [type(entry) is _Complete for entry in entries]
+        index = (np.flatnonzero(complete) + self.entries).astype(np.int32)
         self.entries += len(entries)
-        if not index:
+        if not len(index):
             return
-        events = [entry for entry in entries if type(entry) is _Complete]
-        cat, start, dur, name, pid, tid, args = zip(*map(_FIELDS, events), strict=True)
-        kind = np.fromiter(map(self._kinds.__getitem__, cat), np.int8, len(events))
-        lane = np.fromiter(map(self._lanes.__getitem__, zip(pid, tid, strict=True)), np.int32, len(events))
-        correlation = np.full(len(events), NONE, np.int64)
-        for at in np.flatnonzero(_LINKED[kind]).tolist():
-            link = args[at] or _NO_ARGS
-            correlation[at] = wrapped(link.correlation)
-            if ON_STREAM[kind[at]]:
-                lane[at] = self._lanes[(pid[at], tid[at], integer(link.stream), integer(link.device))]
-        external, frame, frame_parent = _ids(args, kind)
+        events = list(compress(entries, complete))
+        count = len(events)
+        kind = np.fromiter(map(self._kinds.__getitem__, [event.cat for event in events]), np.int8, count)
+        pid, tid = [event.pid for event in events], [event.tid for event in events]
+        lane = np.fromiter(map(self._lanes.__getitem__, zip(pid, tid, strict=True)), np.int32, count)
+        args = [event.args or _NO_ARGS for event in events]
+        on_stream = np.flatnonzero(ON_STREAM[kind])
+        try:
+            lane[on_stream] = [
+                self._lanes[(pid[at], tid[at], args[at].stream, args[at].device)] for at in on_stream.tolist()
+            ]
+        except TypeError as error:
+            raise Unusual from error
         self._parts.append(
             (
-                np.array(index, np.int32),
-                np.fromiter(map(self._names.__getitem__, name), np.int32, len(events)),
+                index,
+                np.fromiter(map(self._names.__getitem__, [event.name for event in events]), np.int32, count),
                 kind,
                 lane,
-                _times(start),
-                _durations(dur),
-                correlation,
-                external,
-                frame,
-                frame_parent,
+                _times([event.ts for event in events]),
+                _durations([event.dur for event in events]),
+                np.where(_LINKED[kind], _ids([said.correlation for said in args]), NONE),
+                _external(args),
+                *_frames(args, kind),
             )
         )
 
@@ -180,28 +182,44 @@ class _Gathered:
         return found
 
 
-_FIELDS = attrgetter("cat", "ts", "dur", "name", "pid", "tid", "args")
+def _external(args: list[_Args]) -> NDArray[np.int64]:
+    """(n) External ids; NONE where there is none."""
+    numbers = [said.external for said in args]
+    if None in numbers:
+        numbers = [said.external_2021 if said.external is None else said.external for said in args]
+    return _ids(numbers)
 
 
-def _ids(args: Sequence[Any], kind: NDArray[np.int8]) -> tuple[NDArray[np.int64], ...]:
-    """(n) External ids, and the ids of Python frames and of their parents; NONE where there is none."""
-    external, frame, frame_parent = (np.full(len(args), NONE, np.int64) for _ in range(3))
-    for at in np.flatnonzero(_WITH_EXTERNAL[kind]).tolist():
-        if (said := args[at]) is not None:
-            number = said.external if said.external is not None else said.external_2021
-            external[at] = number if type(number) is int and 0 < number < 2**63 else wrapped(number)
-    for at in np.flatnonzero(kind == CODE[Kind.PYTHON]).tolist():
-        if (said := args[at]) is not None:
-            frame[at], frame_parent[at] = _frame(said.frame), _frame(said.frame_parent)
-    return external, frame, frame_parent
+def _ids(numbers: list[Any]) -> NDArray[np.int64]:
+    """(n) ids of 64 bits; NONE where there is none."""
+    kinds = set(map(type, numbers))
+    if kinds <= _INTEGER_OR_NONE:
+        if type(None) in kinds:
+            numbers = [number or NONE for number in numbers]
+        try:
+            found = np.array(numbers, np.int64)
+        except OverflowError:
+            pass
+        else:
+            found[found == 0] = NONE
+            return found
+    return np.array([wrapped(number) for number in numbers], np.int64)
 
 
-def _frame(number: Any) -> int:
-    if number is None:
-        return NONE
-    if type(number) is not int or number < 0:
-        raise Unusual
-    return number
+_INTEGER_OR_NONE = {int, type(None)}
+
+
+def _frames(args: list[_Args], kind: NDArray[np.int8]) -> list[NDArray[np.int64]]:
+    """(n) ids of Python frames, and of those that called them; NONE where there is none."""
+    found = [np.full(len(args), NONE, np.int64) for _ in range(2)]
+    frames = np.flatnonzero(kind == CODE[Kind.PYTHON])
+    for column, name in zip(found, ("frame", "frame_parent"), strict=True):
+        numbers = [getattr(args[at], name) for at in frames.tolist()]
+        numbers = [NONE if number is None else number for number in numbers]
+        if not set(map(type, numbers)) <= {int}:
+            raise Unusual
+        column[frames] = numbers
+    return found
 
 
 def _times(values: Sequence[Any]) -> NDArray[np.int64]:
