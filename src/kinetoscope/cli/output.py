@@ -65,7 +65,11 @@ def _cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = printable(value)
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
+    return f"'{text}" if text.lstrip(" \N{REPLACEMENT CHARACTER}")[:1] in _FORMULA else text
+
+
+_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
+"""What a cell begins with that a spreadsheet computes, in either width"""
 
 
 def width() -> int | None:

@@ -75,5 +75,7 @@ def _time_if(room: float, name: str, dur: int, style: Style) -> str:
 
 def _until_stem(picture: Layout, bar: Bar, free: float) -> float:
     """``free``, or the first launch arrow before it that passes down through the bar's row."""
+    if picture.lanes[bar.lane].id.on_gpu:
+        return free
     stems = [a.x1 for a in picture.arrows if a.y1 <= bar.y + bar.h and bar.x + bar.w <= a.x1 < free]
-    return free if picture.lanes[bar.lane].id.on_gpu else min([free, *stems])
+    return min([free, *stems])

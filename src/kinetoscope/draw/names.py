@@ -7,12 +7,16 @@ from functools import lru_cache
 
 _OPEN, _CLOSE = "<({[", ">)}]"
 _ANONYMOUS = re.compile(r"(\(anonymous namespace\)|<unnamed>|`anonymous namespace')(::)?")
-# Characters XML 1.0 cannot hold, not even as a reference, and line ends that would break a cell.
-_NOT_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u2028\u2029]")
+# Characters XML 1.0 cannot hold, not even as a reference; line ends that would break a cell; what turns the
+# direction of the text after it, and what cannot be seen.  Joiners stay: words and emoji need them.
+_NOT_TEXT = re.compile(
+    "[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u2028\u2029"
+    "\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
+)
 
 
 def clean(text: str) -> str:
-    """``text`` on one line and without the characters that no XML document can hold."""
+    """``text`` on one line, without what no XML document can hold, and without what hides or turns text."""
     return _NOT_TEXT.sub("\N{REPLACEMENT CHARACTER}", text)
 
 

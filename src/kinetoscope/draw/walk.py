@@ -58,7 +58,7 @@ def raw_script(data: bytes, *, machine: str, name: str) -> str:
 def walk_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
     """What the data script holds, as this module's documentation lists it."""
     drawn = drawable(trace)
-    events = sorted(drawn, key=_outer_first)
+    events = _outer_first(drawn)
     lanes = lane_rows(trace, drawn)
     steps = [{"number": s.number, "start": s.start, "end": s.end, "cpuEnd": s.event.end} for s in trace.steps]
     present = {kind_class(event) for event in events}
@@ -136,11 +136,17 @@ class _Columns:
         return _number(self.details, found) if found else -1
 
 
-def _outer_first(event: Event) -> tuple[int, int, int, int]:
-    depth, at = 0, event.parent
-    while at is not None:
-        depth, at = depth + 1, at.parent
-    return event.start, -event.dur, depth, event.index
+def _outer_first(events: list[Event]) -> list[Event]:
+    """In order of start; of those that begin together, what holds another is before it."""
+    depths: dict[int, int] = {}
+    for event in events:
+        above = [event]
+        while above[-1].parent is not None and id(above[-1]) not in depths:
+            above.append(above[-1].parent)
+        depth = depths.get(id(above[-1]), 0)
+        for steps, inner in enumerate(reversed(above)):
+            depths[id(inner)] = depth + steps
+    return sorted(events, key=lambda event: (event.start, -event.dur, depths[id(event)], event.index))
 
 
 def _number(table: dict[Any, int], key: object) -> int:

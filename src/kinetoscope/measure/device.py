@@ -67,8 +67,13 @@ def device_times(columns: Columns, gpu: NDArray[np.intp]) -> tuple[NDArray[np.in
     """
     call = np.where(columns.launch[gpu] == NONE, NONE, columns.parent[columns.launch[gpu]])
     at = call
-    while (inside := (at != NONE) & (columns.kind[at] == CODE[Kind.CALL])).any():
+    for _ in range(_LEVELS):
+        inside = (at != NONE) & (columns.kind[at] == CODE[Kind.CALL])
+        if not inside.any():
+            break
         at = np.where(inside, columns.parent[at], at)
+    else:
+        at = np.where(at == NONE, NONE, _outside_calls(columns)[at])
     if columns.named_op:
         loose = (at == NONE) | (columns.kind[at] == CODE[Kind.ANNOTATION])
         for n in np.flatnonzero(loose).tolist():
@@ -76,11 +81,38 @@ def device_times(columns: Columns, gpu: NDArray[np.intp]) -> tuple[NDArray[np.in
     time = columns.dur[gpu]
     own = sums(time, at, len(columns))
     total = np.zeros(len(columns), np.int64)
-    while (there := at != NONE).any():
+    for _ in range(_LEVELS):
+        there = at != NONE
+        if not there.any():
+            return own, total
         at, time = at[there], time[there]
         total += sums(time, at, len(columns))
         at = columns.parent[at]
-    return own, total
+    return own, total + _handed_up(columns, sums(time, at, len(columns)))
+
+
+_LEVELS = 64
+"""To which depth all events are looked at together, level by level; what is deeper goes one by one, since
+a trace may be as deep as it is long"""
+
+
+def _outside_calls(columns: Columns) -> NDArray[np.int64]:
+    """(n) the event itself, or for a call the innermost event around it that is none; NONE without one."""
+    found, parent = list(range(len(columns))), columns.parent.tolist()
+    is_call = (columns.kind == CODE[Kind.CALL]).tolist()
+    for at in columns.nested.tolist():
+        if is_call[at]:
+            found[at] = NONE if parent[at] == NONE else found[parent[at]]
+    return np.array(found, np.int64)
+
+
+def _handed_up(columns: Columns, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n) the sum of ``values`` over each event and all below it."""
+    total, parent = values.tolist(), columns.parent.tolist()
+    for at in reversed(columns.nested.tolist()):
+        if total[at] and parent[at] != NONE:
+            total[parent[at]] += total[at]
+    return np.array(total, np.int64)
 
 
 def op_of(columns: Columns, gpu: NDArray[np.intp]) -> NDArray[np.int32]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_right
 from collections import defaultdict
+from heapq import heappop, heappush
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -56,8 +57,11 @@ class Queues:
     def _find_depths(self, inside: list[Event]) -> None:
         ends: list[int] = []
         for activity in sorted(inside, key=lambda event: (launched_at(event), event.start, event.index)):
-            self._depths[id(activity)] = len(ends) - bisect_right(ends, launched_at(activity))
-            insort(ends, activity.end)
+            # in order of launches, so that what has ended by one has by the next
+            while ends and ends[0] <= launched_at(activity):
+                heappop(ends)
+            self._depths[id(activity)] = len(ends)
+            heappush(ends, activity.end)
 
 
 class _Ramp:

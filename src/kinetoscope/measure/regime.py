@@ -9,7 +9,7 @@ from kinetoscope.measure.printing import printed
 from kinetoscope.measure.quantity import middle
 from kinetoscope.measure.queues import Queues, launched_at
 from kinetoscope.measure.tables import cpu_events
-from kinetoscope.measure.waiting import Cause, find_gaps, idle_by_cause, launch_delays
+from kinetoscope.measure.waiting import Cause, Idle, find_gaps, launch_delays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,7 +176,7 @@ class _Measure:
 
     def __init__(self, trace: Trace) -> None:
         self.gpu = trace.gpu
-        self.gaps = find_gaps(trace)
+        self._idle = Idle(find_gaps(trace))
         self.queues = Queues(self.gpu)
 
     def summary(
@@ -209,7 +209,7 @@ class _Measure:
         )
 
     def idle(self, start: int, end: int) -> dict[Cause, int]:
-        return idle_by_cause(self.gaps, start, end)
+        return self._idle.between(start, end)
 
     def window(self, gpu: Sequence[Event]) -> WorkWindow | None:
         if not gpu:

@@ -79,9 +79,11 @@ def busy_by_device(trace: Trace) -> dict[tuple[int | str, int | None], int]:
     """
     columns = columns_of(trace)
     gpu = np.flatnonzero(columns.on_gpu)
-    places = [(lane.pid, lane.device) for lane in columns.lanes]
-    found = {}
-    for place in sorted({places[lane] for lane in set(columns.lane[gpu].tolist())}, key=repr):
-        lanes = [number for number, other in enumerate(places) if other == place]
-        found[place] = Union.of(columns, gpu[np.isin(columns.lane[gpu], lanes)]).covered()
-    return found
+    numbers: dict[tuple[int | str, int | None], int] = {}
+    of_lane = np.array([numbers.setdefault((lane.pid, lane.device), len(numbers)) for lane in columns.lanes])
+    place = of_lane[columns.lane[gpu]] if len(gpu) else np.empty(0, np.intp)
+    order = np.argsort(place, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(place[order])) + 1) if len(gpu) else []
+    devices = list(numbers)
+    found = {devices[place[there[0]]]: Union.of(columns, gpu[there]).covered() for there in groups}
+    return dict(sorted(found.items(), key=lambda item: repr(item[0])))

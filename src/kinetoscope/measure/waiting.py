@@ -23,7 +23,8 @@ the GPU worked, however long the call was.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
@@ -103,16 +104,39 @@ def idle_by_cause(gaps: Sequence[Gap], start: int, end: int) -> dict[Cause, int]
     ``gaps`` are those of :func:`find_gaps`.  What remains of a gap in which the time asked for ends is
     ``end``, but for a wait's part of it: nothing was launched any more that would be part of it.
     """
-    idle = dict.fromkeys(CAUSES, 0)
-    first = max(0, bisect_right(gaps, start, key=lambda gap: gap.start) - 1)
-    for gap in gaps[first:]:
-        if gap.start >= end:
-            break
+    return Idle(gaps).between(start, end)
+
+
+class Idle:
+    """The gaps of a trace, and how much of what is in those before each; asked for many steps."""
+
+    def __init__(self, gaps: Sequence[Gap]) -> None:
+        self._gaps = gaps
+        sums = dict.fromkeys(CAUSES, 0)
+        self._before = [dict(sums)]
+        for gap in gaps:
+            for begin, finish, cause in gap.parts():
+                sums[cause] += finish - begin
+            self._before.append(dict(sums))
+
+    def between(self, start: int, end: int) -> dict[Cause, int]:
+        """As :func:`idle_by_cause`."""
+        idle = dict.fromkeys(CAUSES, 0)
+        first = max(0, bisect_right(self._gaps, start, key=lambda gap: gap.start) - 1)
+        behind = bisect_left(self._gaps, end, key=lambda gap: gap.start)
+        # All but the first and the last of them lie inside whole.
+        if behind - first > 2:
+            for cause in CAUSES:
+                idle[cause] = self._before[behind - 1][cause] - self._before[first + 1][cause]
+        for gap in {first: 0, behind - 1: 0} if behind > first else ():
+            self._add(idle, self._gaps[gap], start, end)
+        return idle
+
+    def _add(self, idle: dict[Cause, int], gap: Gap, start: int, end: int) -> None:
         for begin, finish, cause in gap.parts():
             length = min(finish, end) - max(begin, start)
             if length > 0:
                 idle["end" if gap.end >= end and cause != "sync" else cause] += length
-    return idle
 
 
 def launch_delays(activities: Iterable[Event]) -> list[int]:
@@ -157,7 +181,8 @@ class _Waits:
 
     def __init__(self, trace: Trace) -> None:
         self._ahead = sorted(_waits(trace), key=lambda wait: -wait[0])
-        self._open: list[tuple[int, int, int | str]] = []
+        self._returns: dict[int | str | None, _Ordered] = defaultdict(_Ordered)
+        """when those that have begun return: of each process, and of all"""
 
     def until(self, at: int, before: int, pid: int | str | None) -> int:
         """ns at which the last wait of process ``pid`` (None: any) returned that was open at ``at``.
@@ -165,21 +190,68 @@ class _Waits:
         Those that returned after ``before`` held nothing up; ``at`` where there is none.
         """
         while self._ahead and self._ahead[-1][0] < at:
-            self._open.append(self._ahead.pop())
-        self._open = [wait for wait in self._open if wait[1] > at]
-        ends = [end for _, end, process in self._open if end <= before and pid in (None, process)]
-        return max(ends, default=at)
+            _, end, process = self._ahead.pop()
+            for which in (process, None):
+                self._returns[which].add(end)
+        return max(at, self._returns[pid].last(before))
+
+
+class _Ordered:
+    """Numbers that are kept in order, in runs short enough that one more costs little."""
+
+    _LONGEST = 1000
+
+    def __init__(self) -> None:
+        self._runs: list[list[int]] = []
+        self._lows: list[int] = []
+        """the least of each run"""
+
+    def add(self, number: int) -> None:
+        at = max(0, bisect_right(self._lows, number) - 1)
+        if not self._runs:
+            self._runs.append([])
+            self._lows.append(number)
+        run = self._runs[at]
+        insort(run, number)
+        self._lows[at] = run[0]
+        if len(run) > self._LONGEST:
+            half = len(run) // 2
+            self._runs[at : at + 1] = [run[:half], run[half:]]
+            self._lows[at : at + 1] = [run[0], run[half]]
+
+    def last(self, most: int) -> int:
+        """The largest that is no more than ``most``; the least integer of 64 bits where there is none."""
+        at = bisect_right(self._lows, most) - 1
+        return self._runs[at][bisect_right(self._runs[at], most) - 1] if at >= 0 else -(2**63)
 
 
 def _waits(trace: Trace) -> Iterator[tuple[int, int, int | str]]:
     """(begin, return, process) of each wait; that for a copy begins with the copy."""
+    started = _started(trace)
     for call in trace.calls:
-        started = [activity for inside in call.walk() for activity in inside.activities]
-        if started:
-            if all(_copies_host(activity) for activity in started):
-                yield max(activity.start for activity in started), call.end, call.lane.pid
+        last, only_copies = started.get(id(call), (None, False))
+        if last is not None:
+            if only_copies:
+                yield last, call.end, call.lane.pid
         elif RETURNS_AT_ONCE.isdisjoint(_WORD.findall(call.name)):
             yield call.start, call.end, call.lane.pid
+
+
+def _started(trace: Trace) -> dict[int, tuple[int, bool]]:
+    """By the id of an event in which something was started on the GPU: when the last of it began, and
+    whether all of it copies from or to the host.
+    """
+    found: dict[int, tuple[int, bool]] = {}
+    for top in trace.of(Kind.ANNOTATION, Kind.OP, Kind.CALL):
+        if top.parent is not None:
+            continue
+        # what is inside before what is around it
+        for event in reversed(list(top.walk())):
+            mine = [(activity.start, _copies_host(activity)) for activity in event.activities]
+            mine += [found[id(child)] for child in event.children if id(child) in found]
+            if mine:
+                found[id(event)] = max(start for start, _ in mine), all(copies for _, copies in mine)
+    return found
 
 
 def _copies_host(activity: Event) -> bool:

@@ -164,7 +164,12 @@ def scrub_trace(
     if not isinstance(document, dict) or not isinstance(document.get("traceEvents"), list):
         raise TraceError(f"{path}: this is no trace, it has no list traceEvents")
     scrubber = scrubber.knowing(*told, *_told(document))
-    kept = {key: scrubber.value(document[key]) for key in KEPT_METADATA if key in document}
+    try:
+        kept = {key: scrubber.value(document[key]) for key in KEPT_METADATA if key in document}
+    except RecursionError as error:
+        raise TraceError(
+            f"{path}: the JSON is nested too deeply for a trace; check what wrote it."
+        ) from error
     clean = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
     clean = re.sub(f'"{_OPEN}([^"]*){_CLOSE}"', r"\1", clean)
     # One event a line: a changed recording then reads as a diff once unpacked.

@@ -198,9 +198,7 @@ def _times(values: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     return np.array([ns or 0 for ns in each], np.int64), ok
 
 
-def _durations(
-    events: list[RawEvent], index: NDArray[np.int32], findings: Findings
-) -> NDArray[np.int64]:
+def _durations(events: list[RawEvent], index: NDArray[np.int32], findings: Findings) -> NDArray[np.int64]:
     """Durations in ns, with 0 for what is none or cannot be; ``index`` is the place of each event."""
     values = [event.dur for event in events]
     ns = _all_numbers(values)
@@ -211,10 +209,10 @@ def _durations(
             us = microseconds(Decimal(repr(value)) if type(value) is float else value)
             if us is None:
                 missing[at] = True
-            elif abs(us) >= LARGEST_US:
-                ns[at], endless[at] = (-1, False) if us < 0 else (0, True)
+            elif us >= LARGEST_US:
+                endless[at] = True
             else:
-                ns[at] = nanoseconds(us)
+                ns[at] = -1 if us <= -LARGEST_US else nanoseconds(us) or 0
     codes = (
         ("no-duration", missing),
         ("negative-duration", ns < 0),

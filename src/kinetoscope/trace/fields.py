@@ -25,7 +25,7 @@ def nanoseconds(value: Any) -> int | None:
     Digits beyond the nanosecond are rounded, a half to the even nanosecond.
     """
     number = microseconds(value)
-    if number is None or abs(number) >= LARGEST_US:
+    if number is None or not -LARGEST_US < number < LARGEST_US:
         return None
     if isinstance(number, int):
         return number * 1000
@@ -45,13 +45,13 @@ def microseconds(value: Any) -> int | Decimal | None:
 
 
 def integer(value: Any) -> int | None:
-    """A whole number, written as one, as text, or with a point as some programs copy it; None for the rest."""
+    """A whole number, written as one, as text, or with a point as pandas copies it; None for the rest."""
     if type(value) is int:
         return value
     if isinstance(value, str):
         found = _INTEGER.fullmatch(value)
         return int(found[1]) if found else None
-    if isinstance(value, (float, Decimal)) and abs(value) < 2**53 and value == int(value):
+    if isinstance(value, (float, Decimal)) and -(2**53) < value < 2**53 and value == int(value):
         return int(value)
     return None
 

@@ -40,15 +40,14 @@ CODES: dict[str, Code] = {
     "gzip-trailing": Code(Severity.REPAIRED, "Bytes after the end of the gzip stream are left out."),
     "bad-utf8": Code(Severity.REPAIRED, "Bytes that are no UTF-8 are shown as U+FFFD."),
     "not-utf8": Code(
-        Severity.REPAIRED, "The file is no UTF-8 but UTF-16 or UTF-32, as PowerShell's > writes; it is decoded."
+        Severity.REPAIRED,
+        "The file is no UTF-8 but UTF-16 or UTF-32, as PowerShell's > writes; it is decoded.",
     ),
     "control-character": Code(
         Severity.REPAIRED,
         "A control character stands in a string unescaped (a line end in a name); it is read as it is.",
     ),
-    "several-lists": Code(
-        Severity.ASSUMED, "There is more than one list traceEvents; they are read as one."
-    ),
+    "several-lists": Code(Severity.ASSUMED, "There is more than one list traceEvents; they are read as one."),
     "several-documents": Code(
         Severity.LOST, "After the end of the trace another begins (files put together); it is left out."
     ),
@@ -83,12 +82,8 @@ CODES: dict[str, Code] = {
     "asynchronous": Code(
         Severity.LOST, "A range belongs to no thread (b, e, n: asynchronous events); left out."
     ),
-    "no-end": Code(
-        Severity.ASSUMED, "A range begins (B) and has no end (E); it is read as lasting 0 ns."
-    ),
-    "no-duration": Code(
-        Severity.ASSUMED, "An event has no readable duration; it is read as lasting 0 ns."
-    ),
+    "no-end": Code(Severity.ASSUMED, "A range begins (B) and has no end (E); it is read as lasting 0 ns."),
+    "no-duration": Code(Severity.ASSUMED, "An event has no readable duration; it is read as lasting 0 ns."),
     "negative-duration": Code(
         Severity.ASSUMED, "An event ends before it starts; it is read as lasting 0 ns."
     ),
@@ -107,8 +102,8 @@ CODES: dict[str, Code] = {
     ),
     "ambiguous-launch": Code(
         Severity.ASSUMED,
-        "Calls of several processes have the id of a GPU activity, and nothing tells which of them launched it; "
-        "it is linked to none.",
+        "Calls of several processes have the id of a GPU activity, and nothing tells which of them launched "
+        "it; it is linked to none.",
     ),
     "no-launch": Code(
         Severity.ASSUMED,

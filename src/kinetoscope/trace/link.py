@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -13,8 +14,6 @@ from kinetoscope.trace.fields import integer
 from kinetoscope.trace.raw import link_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from kinetoscope.trace.columns import Columns
@@ -47,39 +46,62 @@ def link_launches(columns: Columns, findings: Findings) -> None:
         launch[activities[one]] = order[first[one]]
         several = np.flatnonzero(behind - first > 1)
         if len(several):
-            groups = {int(activities[n]): order[first[n] : behind[n]].tolist() for n in several}
-            singles = {int(a): [int(launch[a])] for a in activities[one]}
-            if ambiguous := _choose_all(columns, launch, groups, singles):
+            shared = {
+                int(ids[first[n]]): _Calls(columns, order[first[n] : behind[n]].tolist())
+                for n in several[np.unique(first[several], return_index=True)[1]].tolist()
+            }
+            groups = {int(activities[n]): shared[int(ids[first[n]])] for n in several.tolist()}
+            ambiguous = _choose_all(columns, launch, groups, activities[one])
+            if ambiguous:
                 findings.add("ambiguous-launch", columns.place(ambiguous[0]), len(ambiguous))
     columns.launch = launch
     _note(columns, gpu, ambiguous, findings)
 
 
-def _choose_all(
-    columns: Columns,
-    launch: NDArray[np.int32],
-    groups: dict[int, list[int]],
-    singles: dict[int, list[int]],
-) -> list[int]:
-    """Sets ``launch`` of the activities whose id several calls carry (``groups``, in order of start).
+class _Calls:
+    """The calls that carry one id, by process and in order of start."""
 
-    Returns those of which it cannot be told, since the calls are of several processes.
+    def __init__(self, columns: Columns, calls: list[int]) -> None:
+        self.of: dict[int | str, list[int]] = defaultdict(list)
+        for call in calls:
+            self.of[_lane(columns, call).pid].append(call)
+        self._start = columns.start
+        self._begins = {process: self._start[own].tolist() for process, own in self.of.items()}
+        self._first = sorted((begins[0], n) for n, begins in enumerate(self._begins.values()))
+
+    def only(self, moment: int) -> int | str | None:
+        """The one process of which any began until then; None where there is none, or several."""
+        if self._first[0][0] > moment or (len(self._first) > 1 and self._first[1][0] <= moment):
+            return None
+        return list(self.of)[self._first[0][1]]
+
+    def last(self, process: int | str, moment: int) -> int:
+        """The last of a process that began until then, else its first."""
+        return self.of[process][max(0, bisect_right(self._begins[process], moment) - 1)]
+
+
+def _choose_all(
+    columns: Columns, launch: NDArray[np.int32], groups: dict[int, _Calls], others: NDArray[np.intp]
+) -> list[int]:
+    """Sets ``launch`` of the activities whose id several calls carry (``groups``).
+
+    ``others`` are those whose id one call carries.  Returns those of which it cannot be told, since the calls
+    are of several processes.
     """
-    owner = _process_of_device(columns, {**singles, **groups})
+    owner = _process_of_device(columns, launch, groups, others)
     ambiguous = []
-    for activity, candidates in groups.items():
-        began = [call for call in candidates if columns.start[call] <= columns.start[activity]]
-        if len(_processes(columns, candidates)) > 1:
+    for activity, calls in groups.items():
+        moment = int(columns.start[activity])
+        process: int | str | None
+        if len(calls.of) == 1:
+            [process] = calls.of
+        else:
             process = owner.get(_device(_lane(columns, activity)))
-            if process is None and len(possible := _processes(columns, began)) == 1:
-                [process] = possible
-            of_process = [call for call in candidates if _lane(columns, call).pid == process]
-            if process is None or not of_process:
-                ambiguous.append(activity)
-                continue
-            candidates = of_process
-            began = [call for call in began if _lane(columns, call).pid == process]
-        launch[activity] = began[-1] if began else candidates[0]
+            process = calls.only(moment) if process is None else process
+        if process is None or process not in calls.of:
+            ambiguous.append(activity)
+        else:
+            launch[activity] = calls.last(process, moment)
     return ambiguous
 
 
@@ -95,25 +117,32 @@ def _device(lane: LaneId) -> _Device:
     return lane.pid, lane.device
 
 
-def _processes(columns: Columns, calls: Iterable[int]) -> set[int | str]:
-    return {_lane(columns, call).pid for call in calls}
-
-
 def _process_of_device(
-    columns: Columns, candidates: dict[int, list[int]]
+    columns: Columns, launch: NDArray[np.int32], groups: dict[int, _Calls], others: NDArray[np.intp]
 ) -> dict[_Device, int | str]:
     """The process to which each device belongs; empty if all launches are of one process."""
-    calls = np.array(sorted({call for group in candidates.values() for call in group}), np.intp)
-    in_file = calls[np.argsort(columns.index[calls])].tolist()
-    processes = list(dict.fromkeys(_lane(columns, call).pid for call in in_file))
-    if len(processes) < 2:
-        return {}
+    first: dict[int | str, int] = {}
+    """place in the file of the first launch of each process"""
     votes: dict[_Device, Counter[int | str]] = defaultdict(Counter)
-    for activity, group in candidates.items():
-        if len(found := _processes(columns, group)) == 1:
-            votes[_device(_lane(columns, activity))].update(found)
-    in_order = sorted(candidates, key=lambda activity: int(columns.index[activity]))
+    calls = [
+        call
+        for each in {id(each): each for each in groups.values()}.values()
+        for own in each.of.values()
+        for call in own
+    ]
+    for call in [*calls, *launch[others].tolist()]:
+        process = _lane(columns, call).pid
+        first[process] = min(first.get(process, int(columns.index[call])), int(columns.index[call]))
+    if len(first) < 2:
+        return {}
+    for activity in others.tolist():
+        votes[_device(_lane(columns, activity))][_lane(columns, int(launch[activity])).pid] += 1
+    for activity, each in groups.items():
+        if len(each.of) == 1:
+            votes[_device(_lane(columns, activity))].update(each.of.keys())
+    in_order = sorted([*groups, *others.tolist()], key=lambda activity: int(columns.index[activity]))
     devices = list(dict.fromkeys(_device(_lane(columns, activity)) for activity in in_order))
+    processes = sorted(first, key=lambda process: first[process])
     by_rank = dict(zip(devices, processes, strict=False)) if len(devices) == len(processes) else {}
     return by_rank | {device: votes[device].most_common(1)[0][0] for device in devices if votes[device]}
 

@@ -1,7 +1,7 @@
 """The phases (``ph``) of the Chrome trace event format, and ranges written as a begin and an end.
 
-Source: "Trace Event Format" (the document of Chromium's trace viewer).  Kineto writes X, i, C, M, s and f; other
-programs whose traces are merged with Kineto's write B and E.
+Source: "Trace Event Format" (the document of Chromium's trace viewer).  Kineto writes X, i, C, M, s and
+f; other programs whose traces are merged with Kineto's write B and E.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def phases_of(raw: Sequence[Any], findings: Findings) -> list[Any]:
     """The phase of each entry; one that is no object has none, and is a finding."""
     if not raw or isinstance(raw[0], RawEvent):
         return [event.ph for event in raw]
-    phases = []
+    phases: list[Any] = []
     for n, entry in enumerate(raw):
         if isinstance(entry, dict):
             ph = entry.get("ph")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,6 +61,7 @@ def find_steps(columns: Columns) -> list[StepAt]:
 class _Begun:
     """Which of some events begin in the CPU range of a step: of one at most in each process.
 
+    Where several steps of a process overlap, as they should not, an event is of the one that began last.
     Where several processes are in one file, an event belongs to the steps of its own; one of a process
     without steps (a container may see other process ids than the profiler) to any.
     """
@@ -75,26 +78,59 @@ class _Begun:
         self.columns = columns
         self.when = columns.start[begins]
         self.order = np.argsort(self.when, kind="stable")
+        self.in_order = self.when[self.order]
         starts, ends = columns.start[marks], columns.end[marks]
         around = np.searchsorted(np.sort(starts), self.when, "right") - np.searchsorted(
             np.sort(ends), self.when, "right"
         )
-        self.others: dict[int, frozenset[int]] = {}
-        """for an event in several steps at a time: the marks of those it belongs to"""
-        for n in np.flatnonzero((around > 1) & has_process).tolist():
-            covering = marks[(starts <= self.when[n]) & (self.when[n] < ends)].tolist()
-            process = _process(columns, int(begins[n]))
-            own = [mark for mark in covering if _process(columns, mark) == process]
-            self.others[n] = frozenset(own or covering)
+        self.shared: dict[int, list[int]] | None = None
+        """by step, where some overlap"""
+        if (around > 1).any():
+            self.shared = self._share(marks, begins, has_process)
+
+    def _share(
+        self, marks: NDArray[np.intp], begins: NDArray[np.intp], has_process: NDArray[np.bool_]
+    ) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {mark: [] for mark in marks.tolist()}
+        start, end = self.columns.start, self.columns.end
+        ahead = marks.tolist()[::-1]
+        open_steps: dict[int | str, list[int]] = defaultdict(list)
+        """of each process, in order of start; the last is the one that counts"""
+        for n in self.order.tolist():
+            moment = int(self.when[n])
+            while ahead and start[ahead[-1]] <= moment:
+                mark = ahead.pop()
+                open_steps[_process(self.columns, mark)].append(mark)
+            own = _process(self.columns, int(begins[n])) if has_process[n] else None
+            is_known = own is not None and _last_open(open_steps.get(own), end, moment) is not None
+            for process in (
+                [own] if own is not None and is_known else list(islice(open_steps, _MOST_PROCESSES))
+            ):
+                mark = _last_open(open_steps[process], end, moment)
+                if mark is None:
+                    del open_steps[process]
+                else:
+                    found[mark].append(n)
+        return found
 
     def in_step(self, mark: int) -> NDArray[np.intp]:
         """Which (0 for the first of ``events``), in their order."""
+        if self.shared is not None:
+            return np.sort(np.array(self.shared[mark], np.intp))
         start, end = self.columns.start[mark], self.columns.end[mark]
-        first, behind = np.searchsorted(self.when[self.order], [start, end])
-        found = np.sort(self.order[first:behind])
-        if self.others:
-            found = found[[mark in self.others.get(n, (mark,)) for n in found.tolist()]]
-        return found
+        first, behind = np.searchsorted(self.in_order, [start, end])
+        return np.sort(self.order[first:behind])
+
+
+_MOST_PROCESSES = 64
+"""with steps to which an event of none of them belongs: a made-up file costs no more than a real one"""
+
+
+def _last_open(steps: list[int] | None, end: NDArray[np.int64], moment: int) -> int | None:
+    """The last of ``steps`` that is open; those after it, which have ended, are taken away."""
+    while steps and end[steps[-1]] <= moment:
+        steps.pop()
+    return steps[-1] if steps else None
 
 
 def _process(columns: Columns, at: int) -> int | str:

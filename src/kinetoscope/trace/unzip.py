@@ -27,25 +27,41 @@ def unzip(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES
     if not data.startswith(_MAGIC):
         return data
     parts: list[bytes] = []
-    rest, room = data, max_bytes
-    while rest.startswith(_MAGIC):
-        member = zlib.decompressobj(_GZIP)
+    at, room = 0, max_bytes
+    while data.startswith(_MAGIC, at):
+        begin = at
         try:
-            part = member.decompress(rest, room + 1)
+            part, at, is_whole = _member(data, begin, room + 1)
         except zlib.error as error:
-            part = _before_the_fault(rest, room + 1)
-            findings.add("gzip-damaged", f"byte {len(data) - len(rest)} ({error})")
+            part = _before_the_fault(data[begin:], room + 1)
+            findings.add("gzip-damaged", f"byte {begin} ({error})")
             parts.append(_within(part, room, path, max_bytes))
             return b"".join(parts)
         parts.append(_within(part, room, path, max_bytes))
         room -= len(part)
-        if not member.eof:
+        if not is_whole:
             findings.add("gzip-cut", f"byte {len(data)}")
             return b"".join(parts)
-        rest = member.unused_data
-    if rest.strip(b"\0"):
-        findings.add("gzip-trailing", f"byte {len(data) - len(rest)}", len(rest))
+    if len(data) > at and data[at:].strip(b"\0"):
+        findings.add("gzip-trailing", f"byte {at}", len(data) - at)
     return b"".join(parts)
+
+
+def _member(data: bytes, at: int, most: int) -> tuple[bytes, int, bool]:
+    """What the member at ``at`` holds, up to ``most`` bytes; where it ends; and whether it is whole.
+
+    In pieces, small ones first: zlib copies what comes after a member, and a file may have very many.
+    """
+    stream = zlib.decompressobj(_GZIP)
+    parts: list[bytes] = []
+    left, size = most, _PIECE // 4
+    while not stream.eof and at < len(data) and left > 0:
+        piece = data[at : at + size]
+        parts.append(stream.decompress(piece, left))
+        left -= len(parts[-1])
+        at += len(piece)
+        size = min(size * 8, 2**24)
+    return b"".join(parts), at - len(stream.unused_data), stream.eof
 
 
 def _within(part: bytes, room: int, path: str, max_bytes: int) -> bytes:
