@@ -6,12 +6,19 @@ from bisect import bisect_right
 from collections import defaultdict
 from heapq import heappop, heappush
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from kinetoscope.trace.columns import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
     from kinetoscope.trace import Event, LaneId
+    from kinetoscope.trace.columns import Columns
 
 
 def launched_at(activity: Event) -> int:
@@ -22,6 +29,17 @@ def launched_at(activity: Event) -> int:
     return activity.start if activity.launch is None else min(activity.launch.start, activity.start)
 
 
+def launches_at(columns: Columns, gpu: NDArray[np.intp]) -> NDArray[np.int64]:
+    """(n) the same of the activities at positions ``gpu``."""
+    launch, start = columns.launch[gpu], columns.start[gpu]
+    found: NDArray[np.int64] = np.where(launch == NONE, start, np.minimum(columns.start[launch], start))
+    return found
+
+
+_Queued: TypeAlias = "tuple[int, int, int, int, int]"
+"""launched at, start, place in the file, end, and what an activity is called by"""
+
+
 class Queues:
     """The streams of a trace and what was in them.
 
@@ -30,14 +48,36 @@ class Queues:
     """
 
     def __init__(self, activities: Iterable[Event]) -> None:
-        streams: dict[LaneId, list[Event]] = defaultdict(list)
+        streams: dict[LaneId, list[_Queued]] = defaultdict(list)
         for activity in activities:
-            streams[activity.lane].append(activity)
+            queued = (launched_at(activity), activity.start, activity.index, activity.end, id(activity))
+            streams[activity.lane].append(queued)
+        self._fill(streams)
+
+    @classmethod
+    def of(cls, columns: Columns) -> Queues:
+        """The streams of a trace that was read: lanes by number, and activities by position."""
+        gpu = np.flatnonzero(columns.on_gpu)
+        launched = launches_at(columns, gpu).tolist()
+        parts = (columns.start[gpu], columns.index[gpu], columns.end[gpu], gpu)
+        rows = zip(launched, *(part.tolist() for part in parts), strict=True)
+        streams: dict[LaneId, list[_Queued]] = defaultdict(list)
+        for lane, queued in zip(columns.lane[gpu].tolist(), rows, strict=True):
+            streams[columns.lanes[lane]].append(queued)
+        made = cls(())
+        made._fill(streams)
+        return made
+
+    def _fill(self, streams: dict[LaneId, list[_Queued]]) -> None:
         self._depths: dict[int, int] = {}
         for inside in streams.values():
             self._find_depths(inside)
-        self._in = {lane: _Ramp(launched_at(event) for event in inside) for lane, inside in streams.items()}
-        self._out = {lane: _Ramp(event.end for event in inside) for lane, inside in streams.items()}
+        self._in = {lane: _Ramp(row[0] for row in inside) for lane, inside in streams.items()}
+        self._out = {lane: _Ramp(row[3] for row in inside) for lane, inside in streams.items()}
+
+    def deepest(self, at: NDArray[np.intp]) -> int | None:
+        """The largest depth of the activities at these positions; None for none."""
+        return max(map(self._depths.__getitem__, at.tolist()), default=None)
 
     def depth(self, activity: Event) -> int:
         """How many activities were in the stream's queue when ``activity`` was launched, without it.
@@ -54,14 +94,14 @@ class Queues:
         put, taken = self._in[lane], self._out[lane]
         return (put.area(end) - put.area(start) - taken.area(end) + taken.area(start)) / (end - start)
 
-    def _find_depths(self, inside: list[Event]) -> None:
+    def _find_depths(self, inside: list[_Queued]) -> None:
         ends: list[int] = []
-        for activity in sorted(inside, key=lambda event: (launched_at(event), event.start, event.index)):
+        for launched, _, _, end, key in sorted(inside):
             # in order of launches, so that what has ended by one has by the next
-            while ends and ends[0] <= launched_at(activity):
+            while ends and ends[0] <= launched:
                 heappop(ends)
-            self._depths[id(activity)] = len(ends)
-            heappush(ends, activity.end)
+            self._depths[key] = len(ends)
+            heappush(ends, end)
 
 
 class _Ramp:

@@ -131,7 +131,7 @@ class Pieces:
         return None
 
     def _decode(self, text: bytes) -> list[Any] | None:
-        """The events of a text; None if it is not some whole ones.  Raises :class:`Unusual` if they are odd."""
+        """The events of a text; None if it is not some whole ones.  Raises :class:`Unusual` for odd ones."""
         try:
             return self._decoder.decode(b"[%b]" % checked(text))
         except msgspec.ValidationError as error:
@@ -167,7 +167,7 @@ def checked(text: bytes) -> bytes:
 
 
 def chunks(data: bytes, max_bytes: int) -> Iterator[bytes]:
-    """A file's bytes in chunks, unpacked.  Raises :class:`Unusual` for gzip with a fault, or too much of it."""
+    """A file's bytes in chunks, unpacked.  Raises :class:`Unusual` for faults of gzip, or too much of it."""
     if not data.startswith(_MAGIC):
         for at in range(0, len(data), SIZE):
             yield data[at : at + SIZE]

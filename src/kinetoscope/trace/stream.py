@@ -7,7 +7,7 @@ time and memory.  Whatever would be a finding is :class:`~kinetoscope.trace.piec
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
@@ -57,7 +57,8 @@ _POINTS = tuple(
     for number, ph in enumerate(sorted(POINTS))
 )
 # A time with a fraction stays text: no float holds every one.
-_DECODER = msgspec.json.Decoder(list[Union[(_Complete, *_POINTS)]], float_hook=str)
+_ENTRY: Any = Union[(_Complete, *_POINTS)]
+_DECODER: msgspec.json.Decoder[list[Any]] = msgspec.json.Decoder(list[_ENTRY], float_hook=str)
 
 
 class _WithArgs(msgspec.Struct, gc=False):
@@ -125,7 +126,7 @@ class _Gathered:
         self._parts: list[tuple[NDArray[Any], ...]] = []
 
     def add(self, entries: list[Any]) -> None:
-        """Take what the next piece holds.  Raises :class:`Unusual`, and ``OverflowError`` for a huge number."""
+        """Take what the next piece holds.  Raises :class:`Unusual`; ``OverflowError`` for a huge number."""
         complete = [type(entry) is _Complete for entry in entries]
         index = (np.flatnonzero(complete) + self.entries).astype(np.int32)
         self.entries += len(entries)
@@ -162,9 +163,7 @@ class _Gathered:
         """All of it, in order of time."""
         types = (np.int32, np.int32, np.int8, np.int32, *(6 * [np.int64]))
         parts = zip(*self._parts, strict=True) if self._parts else [()] * len(types)
-        joined = [
-            np.concatenate([np.empty(0, kind), *part]) for part, kind in zip(parts, types, strict=True)
-        ]
+        joined = [np.concatenate([np.empty(0, kind), *part]) for part, kind in zip(parts, types, strict=True)]
         self._parts.clear()
         order = _order(joined[4], joined[5])
         index, name, kind, lane, start, dur, correlation, external, frame, frame_parent = (
@@ -332,12 +331,8 @@ class HeldArgs(Sequence[Later]):
 
     def _text(self, piece: int) -> bytes:
         if self._data is not None:
-            document = _whole(chunks(self._data, 2**63))
+            document = b"".join(chunks(self._data, 2**63))
             self._texts = [b"[%b]" % document[start:end] for _, start, end in self._bounds]
             self._data = None
         text, self._texts[piece] = self._texts[piece], b""
         return text
-
-
-def _whole(parts: Iterable[bytes]) -> memoryview:
-    return memoryview(b"".join(parts))
