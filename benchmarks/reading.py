@@ -30,6 +30,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -74,20 +75,26 @@ class Spent:
     """bytes, the most that it (or one it waited for) held at a time"""
 
 
+ENVIRONMENT = {
+    **{key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"},
+    "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")])),
+}
+"""of every process that is measured: all are compiled before, as what is installed is"""
+
+
 class Failed(Exception):
     """A subject ended with an error."""
 
 
 def run(subject: str, trace: Path, *words: str) -> tuple[Spent, str]:
     """What one process cost, and what it printed.  Raises :class:`Failed`."""
-    source = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
     begin = time.perf_counter()
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as wrong:
         process = subprocess.Popen(
             [sys.executable, str(SUBJECTS), subject, str(trace), *words],
             stdout=out,
             stderr=wrong,
-            env={**os.environ, "PYTHONPATH": source},
+            env=ENVIRONMENT,
         )
         _, status, used = os.wait4(process.pid, 0)
         wall = time.perf_counter() - begin
@@ -102,7 +109,7 @@ def run(subject: str, trace: Path, *words: str) -> tuple[Spent, str]:
 
 def measure(subjects: tuple[str, ...], trace: Path, rounds: int) -> dict[str, list[Spent]]:
     """Each subject once in each round; those that fail are said and left out."""
-    found: dict[str, list[Spent]] = {subject: [] for subject in subjects}
+    found: dict[str, list[Spent]] = {subject: [] for subject in subjects if warm(subject)}
     for _ in range(rounds):
         for subject in list(found):
             try:
@@ -111,6 +118,17 @@ def measure(subjects: tuple[str, ...], trace: Path, rounds: int) -> dict[str, li
                 print(f"  {subject} fails on {trace.name}: {error}", flush=True)
                 del found[subject]
     return found
+
+
+@cache
+def warm(subject: str) -> bool:
+    """Let a subject be compiled and its files be read once; whether it works."""
+    try:
+        run(subject, MADE_OF / "geglu_eager.json.gz")
+    except Failed as error:
+        print(f"  {subject} does not work here: {error}", flush=True)
+        return False
+    return True
 
 
 def middle(spent: list[Spent]) -> Spent:
@@ -337,6 +355,7 @@ def main() -> None:
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="kinetoscope-bench-") as folder:
         work = Path(folder)
+        ENVIRONMENT["PYTHONPYCACHEPREFIX"] = str(work / "compiled")
         made = work / "made"
         made.mkdir()
         if options.quick:
