@@ -228,7 +228,7 @@ def compare(traces: list[Path], rounds: int, into: Path) -> None:
 def grow(trace: Path, largest: int, rounds: int, into: Path, work: Path) -> None:
     """The table and the plot of how cost grows."""
     rows: list[tuple[Any, ...]] = []
-    for part in (24, 12, 6, 3, 2, 1):
+    for part in (12, 6, 3, 2, 1):
         path, events = repeated(trace, work / "grown.json.gz", largest // part)
         spent = middle(measure((OURS,), path, rounds)[OURS])
         rows.append((events, f"{spent.wall:.3f}", f"{spent.cpu:.3f}", spent.memory))

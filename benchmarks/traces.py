@@ -15,6 +15,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+try:
+    from orjson import dumps
+except ImportError:
+
+    def dumps(value: Any) -> bytes:
+        """The same, slower."""
+        return json.dumps(value, ensure_ascii=False).encode()
+
 
 def unpacked(path: Path) -> bytes:
     """The JSON of a file."""
@@ -33,12 +41,12 @@ def repeat(path: Path, into: Path, events: int) -> int:
     begin = min(float(entry["ts"]) for entry in timed)
     length = int(max(float(entry["ts"]) + float(entry.get("dur") or 0) for entry in timed) - begin) + 1000
     times = max(1, round(events / len(entries)))
-    with gzip.open(into, "wt", encoding="utf-8", compresslevel=1) as file:
-        file.write('{"schemaVersion": 1, "traceEvents": [')
+    with gzip.open(into, "wb", compresslevel=1) as file:
+        file.write(b'{"schemaVersion": 1, "traceEvents": [')
         for n in range(times):
-            lines = [json.dumps(_moved(entry, n, length)) for entry in entries]
-            file.write(("" if n == 0 else ",") + "\n" + ",\n".join(lines))
-        file.write("\n]}\n")
+            lines = [dumps(_moved(entry, n, length)) for entry in entries]
+            file.write((b"" if n == 0 else b",") + b"\n" + b",\n".join(lines))
+        file.write(b"\n]}\n")
     return times * len(entries)
 
 

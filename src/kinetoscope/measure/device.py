@@ -86,7 +86,7 @@ def device_times(columns: Columns, gpu: NDArray[np.intp]) -> tuple[NDArray[np.in
         if not there.any():
             return own, total
         at, time = at[there], time[there]
-        total += sums(time, at, len(columns))
+        np.add.at(total, at, time)
         at = columns.parent[at]
     return own, total + _handed_up(columns, sums(time, at, len(columns)))
 

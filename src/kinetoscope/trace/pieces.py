@@ -9,12 +9,18 @@ would end unclosed.  What stands around the list is decoded with a mark in its p
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+
+_zlib: Any
+try:
+    # In a third of zlib's time, which is a seventh of what reading a trace takes.
+    from isal import isal_zlib as _zlib
+except ImportError:
+    import zlib as _zlib
 
 SIZE = 2**18
 """bytes of a piece: what is decoded from it fits the caches of a processor"""
@@ -115,7 +121,7 @@ class Pieces:
                 continue
             behind = max(0, at - _NEAR) + len(near)
             tries += 1
-            if (events := self._decode(buffer[:behind])) is not None:
+            if (events := self._decode(buffer, behind)) is not None:
                 return events, behind, at
         return None
 
@@ -126,14 +132,14 @@ class Pieces:
         for tries, match in enumerate(_END.finditer(buffer)):
             if tries == _TRIES:
                 break
-            if (events := self._decode(buffer[: match.start() + 1])) is not None:
+            if (events := self._decode(buffer, match.start() + 1)) is not None:
                 return events, match.start() + 1, match.end() - 1
         return None
 
-    def _decode(self, text: bytes) -> list[Any] | None:
-        """The events of a text; None if it is not some whole ones.  Raises :class:`Unusual` for odd ones."""
+    def _decode(self, buffer: bytes, behind: int) -> list[Any] | None:
+        """The events up to a place, None if they are not whole.  Raises :class:`Unusual` for odd ones."""
         try:
-            return self._decoder.decode(b"[%b]" % checked(text))
+            return self._decoder.decode(checked(b"".join((b"[", memoryview(buffer)[:behind], b"]"))))
         except msgspec.ValidationError as error:
             raise Unusual from error
         except msgspec.DecodeError:
@@ -172,15 +178,15 @@ def chunks(data: bytes, max_bytes: int) -> Iterator[bytes]:
         for at in range(0, len(data), SIZE):
             yield data[at : at + SIZE]
         return
-    member, size = zlib.decompressobj(_GZIP), 0
+    member, size = _zlib.decompressobj(_GZIP), 0
     for at in range(0, len(data), _INPUT):
         rest = data[at : at + _INPUT]
         while rest:
             if member.eof:
-                member = zlib.decompressobj(_GZIP)
+                member = _zlib.decompressobj(_GZIP)
             try:
                 chunk = member.decompress(rest, SIZE)
-            except zlib.error as error:
+            except _zlib.error as error:
                 raise Unusual from error
             size += len(chunk)
             if size > max_bytes:

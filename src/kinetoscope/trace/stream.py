@@ -230,7 +230,7 @@ def _times(values: Sequence[Any]) -> NDArray[np.int64]:
             raise Unusual
         return us * 1000
     if kinds == {str}:
-        found = _with_three_decimals(values)
+        found = _with_a_point(values)
         if found is not None:
             return found
     if not kinds <= {int, str}:
@@ -247,8 +247,8 @@ def _times(values: Sequence[Any]) -> NDArray[np.int64]:
     return np.array(each, np.int64)
 
 
-def _with_three_decimals(texts: Sequence[str]) -> NDArray[np.int64] | None:
-    """What all profilers since 2024 write: whole digits, a point, and the digits of ns."""
+def _with_a_point(texts: Sequence[str]) -> NDArray[np.int64] | None:
+    """What profilers since 2024 write: digits, a point, and up to three digits; None if it is not all so."""
     joined = "\n".join(texts)
     if not joined.isascii():
         return None
@@ -256,17 +256,20 @@ def _with_three_decimals(texts: Sequence[str]) -> NDArray[np.int64] | None:
     ends = np.flatnonzero(letters == ord("\n"))
     points = np.flatnonzero(letters == ord("."))
     digits = np.count_nonzero((letters >= ord("0")) & (letters <= ord("9")))
-    lengths = np.diff(ends, prepend=-1)
-    if (
-        len(ends) != len(texts)
-        or len(points) != len(texts)
-        or digits + 2 * len(texts) != len(letters)
-        or not (ends - points == 4).all()
-        or lengths.min() < 6
-        or lengths.max() > 20
-    ):
+    if not len(ends) == len(points) == len(texts) or digits + 2 * len(texts) != len(letters):
         return None
-    return np.fromstring(joined.replace(".", ""), np.int64, sep="\n")
+    begins = np.append(-1, ends[:-1]) + 1
+    whole, decimals = points - begins, ends - points - 1
+    if whole.min() < 1 or whole.max() > _DIGITS or decimals.min() < 1 or decimals.max() > 3:
+        return None
+    found = np.fromiter(map(int, joined.replace(".", "").split("\n")), np.int64, len(texts))
+    found *= _SCALE[decimals]
+    return found if found.max() < LARGEST_US * 1000 else None
+
+
+_DIGITS = 16
+"""of whole µs since 1970, as of :data:`LARGEST_US`"""
+_SCALE = np.array([1000, 100, 10, 1])
 
 
 def _durations(values: Sequence[Any]) -> NDArray[np.int64]:
