@@ -183,13 +183,12 @@ def repeated(path: Path, into: Path, events: int) -> tuple[Path, int]:
 def chosen(options: argparse.Namespace, work: Path) -> list[Path]:
     """The traces that are read."""
     folder = options.traces or CORPUS
-    if folder.is_dir() and not options.quick:
+    if folder.is_dir():
         found = sorted(path for path in folder.iterdir() if path.name.endswith((".json", ".json.gz")))
         return found or sys.exit(f"{folder} holds no .json or .json.gz")
     print("no traces beside the checkout: reading some made by repeating those of the tests", flush=True)
-    names = ("geglu_eager",) if options.quick else ("geglu_eager", "geglu_compiled_stack_mem")
-    events = 2_000 if options.quick else 100_000
-    return [repeated(MADE_OF / f"{n}.json.gz", work / f"{n}.json.gz", events)[0] for n in names]
+    names = ("geglu_eager", "geglu_compiled_stack_mem")
+    return [repeated(MADE_OF / f"{n}.json.gz", work / f"{n}.json.gz", 100_000)[0] for n in names]
 
 
 def short(path: Path) -> str:
@@ -205,10 +204,10 @@ def write(folder: Path, name: str, heads: tuple[str, ...], rows: list[tuple[Any,
         writer.writerows(rows)
 
 
-def compare(traces: list[Path], rounds: int, into: Path, longer: Path) -> None:
+def compare(traces: list[Path], rounds: int, into: Path, longer: Path | None) -> None:
     """The table of tools: what each costs on each trace, and once on a longer one."""
     rows: list[tuple[Any, ...]] = []
-    for trace in (*traces, longer):
+    for trace in (*traces, longer) if longer else traces:
         size = sized(trace)
         print(f"{short(trace)}, {size / 1e6:.1f} MB of JSON", flush=True)
         tools = tuple(tool for tool in here(PEERS) if trace is not longer or tool != SLOWEST)
@@ -229,10 +228,12 @@ def compare(traces: list[Path], rounds: int, into: Path, longer: Path) -> None:
     write(into, "bench_tools", heads, rows)
 
 
-def grow(trace: Path, largest: int, rounds: int, into: Path, work: Path) -> None:
+def grow(
+    trace: Path, largest: int, rounds: int, into: Path, work: Path, parts: tuple[int, ...] = (12, 6, 3, 2, 1)
+) -> None:
     """The table and the plot of how cost grows."""
     rows: list[tuple[Any, ...]] = []
-    for part in (12, 6, 3, 2, 1):
+    for part in parts:
         path, events = repeated(trace, work / "grown.json.gz", largest // part)
         spent = middle(measure((OURS,), path, rounds)[OURS])
         rows.append((events, f"{spent.wall:.3f}", f"{spent.cpu:.3f}", spent.memory))
@@ -345,6 +346,30 @@ def provenance(rounds: int, into: Path, took: float) -> None:
     write(into, "bench_machine", ("what", "value"), list(rows))
 
 
+def thoroughly(options: argparse.Namespace, work: Path, made: Path) -> None:
+    """Every table."""
+    traces = chosen(options, work / "traces")
+    timed = [path for path in traces if sized(path) > LEAST] or traces
+    largest = max(timed, key=sized)
+    print("making a longer one by repeating the largest", flush=True)
+    longer, _ = repeated(largest, work / f"repeated_{LONGER}.json.gz", LONGER)
+    compare(timed, options.rounds, made, longer)
+    candidates(largest, options.rounds, made)
+    small(options.rounds, made)
+    answers(traces, made)
+    grow(largest, options.largest, min(options.rounds, 2), made, work)
+
+
+def quickly(options: argparse.Namespace, work: Path, made: Path) -> None:
+    """The tables of a test: a small trace, and no other program."""
+    global PEERS
+    PEERS = ("json",)
+    trace, _ = repeated(MADE_OF / "geglu_eager.json.gz", work / "geglu_eager.json.gz", 2_000)
+    compare([trace], options.rounds, made, None)
+    answers([trace], made)
+    grow(trace, 4_000, options.rounds, made, work, parts=(2, 1))
+
+
 def main() -> None:
     """Measure, and write what was measured."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -362,20 +387,7 @@ def main() -> None:
         ENVIRONMENT["PYTHONPYCACHEPREFIX"] = str(work / "compiled")
         made = work / "made"
         made.mkdir()
-        if options.quick:
-            global PEERS, READERS, UNPACKERS
-            PEERS, READERS, UNPACKERS = ("msgspec, typed",), ("json",), ("zlib, in pieces",)
-            options.largest = min(options.largest, 2_400)
-        traces = chosen(options, work / "traces")
-        timed = [path for path in traces if sized(path) > LEAST] or traces
-        largest = max(timed, key=sized)
-        print("making a longer one by repeating the largest", flush=True)
-        longer, _ = repeated(largest, work / f"repeated{LONGER}.json.gz", LONGER if not options.quick else 4_000)
-        compare(timed, options.rounds, made, longer)
-        candidates(largest, options.rounds, made)
-        small(options.rounds, made)
-        answers(traces, made)
-        grow(largest, options.largest, min(options.rounds, 2), made, work)
+        (quickly if options.quick else thoroughly)(options, work, made)
         provenance(options.rounds, made, time.perf_counter() - begin)
         into = options.into or RECORDED
         into.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from kinetoscope.trace.columns import NONE
+from kinetoscope.trace.columns import NONE, by_lane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,28 +52,33 @@ class Queues:
         for activity in activities:
             queued = (launched_at(activity), activity.start, activity.index, activity.end, id(activity))
             streams[activity.lane].append(queued)
-        self._fill(streams)
+        self._depths: dict[int, int] = {}
+        for inside in streams.values():
+            inside.sort()
+            depths = _depths([row[0] for row in inside], [row[3] for row in inside])
+            self._depths.update(zip((row[4] for row in inside), depths, strict=True))
+        self._in = {lane: _Ramp(row[0] for row in inside) for lane, inside in streams.items()}
+        self._out = {lane: _Ramp(row[3] for row in inside) for lane, inside in streams.items()}
 
     @classmethod
     def of(cls, columns: Columns) -> Queues:
         """The streams of a trace that was read: lanes by number, and activities by position."""
-        gpu = np.flatnonzero(columns.on_gpu)
-        launched = launches_at(columns, gpu).tolist()
-        parts = (columns.start[gpu], columns.index[gpu], columns.end[gpu], gpu)
-        rows = zip(launched, *(part.tolist() for part in parts), strict=True)
-        streams: dict[LaneId, list[_Queued]] = defaultdict(list)
-        for lane, queued in zip(columns.lane[gpu].tolist(), rows, strict=True):
-            streams[columns.lanes[lane]].append(queued)
         made = cls(())
-        made._fill(streams)
+        gpu = np.flatnonzero(columns.on_gpu)
+        for there in by_lane(columns, gpu):
+            at = gpu[there]
+            launched, end = launches_at(columns, at), columns.end[at]
+            order = np.lexsort((columns.index[at], columns.start[at], launched))
+            at, launched, end = at[order], launched[order], end[order]
+            if (end == launched).any():
+                # What has ended by a launch may be launched with it, and be behind it.
+                depths = _depths(launched.tolist(), end.tolist())
+            else:
+                depths = (np.arange(len(at)) - np.searchsorted(np.sort(end), launched, "right")).tolist()
+            made._depths.update(zip(at.tolist(), depths, strict=True))
+            lane = columns.lanes[int(columns.lane[at[0]])]
+            made._in[lane], made._out[lane] = _Ramp(launched.tolist()), _Ramp(np.sort(end).tolist())
         return made
-
-    def _fill(self, streams: dict[LaneId, list[_Queued]]) -> None:
-        self._depths: dict[int, int] = {}
-        for inside in streams.values():
-            self._find_depths(inside)
-        self._in = {lane: _Ramp(row[0] for row in inside) for lane, inside in streams.items()}
-        self._out = {lane: _Ramp(row[3] for row in inside) for lane, inside in streams.items()}
 
     def deepest(self, at: NDArray[np.intp]) -> int | None:
         """The largest depth of the activities at these positions; None for none."""
@@ -94,14 +99,18 @@ class Queues:
         put, taken = self._in[lane], self._out[lane]
         return (put.area(end) - put.area(start) - taken.area(end) + taken.area(start)) / (end - start)
 
-    def _find_depths(self, inside: list[_Queued]) -> None:
-        ends: list[int] = []
-        for launched, _, _, end, key in sorted(inside):
-            # in order of launches, so that what has ended by one has by the next
-            while ends and ends[0] <= launched:
-                heappop(ends)
-            self._depths[key] = len(ends)
-            heappush(ends, end)
+
+def _depths(launched: list[int], end: list[int]) -> list[int]:
+    """(n) how many of those before an activity have not ended when it is launched; in order of launches."""
+    ends: list[int] = []
+    found = []
+    for moment, until in zip(launched, end, strict=True):
+        # what has ended by one launch has by the next
+        while ends and ends[0] <= moment:
+            heappop(ends)
+        found.append(len(ends))
+        heappush(ends, until)
+    return found
 
 
 class _Ramp:

@@ -278,18 +278,24 @@ def _waits(columns: Columns) -> Iterator[tuple[int, int, int | str]]:
 
 
 def _started(columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """(n) when the last began of what each event, or one inside it, started on the GPU (ns; -1 for nothing),
+    """(n) when the last began of what each call, or one inside it, started on the GPU (ns; -1 for nothing),
     and whether all of it copies from or to the host.
     """
     host = np.array([_HOST_COPY.search(name) is not None for name in columns.names], bool)
-    last, only_copies = [-1] * len(columns), [True] * len(columns)
+    last, only_copies = np.full(len(columns), -1, np.int64), np.ones(len(columns), bool)
     launched = np.flatnonzero(columns.launch != NONE)
     copies = (columns.kind[launched] == CODE[Kind.MEMCPY]) & host[columns.name[launched]]
-    for at, start, copy in zip(
-        columns.launch[launched].tolist(), columns.start[launched].tolist(), copies.tolist(), strict=True
-    ):
-        last[at] = max(last[at], start)
-        only_copies[at] &= copy
+    np.maximum.at(last, columns.launch[launched], columns.start[launched])
+    np.logical_and.at(only_copies, columns.launch[launched], copies)
+    inside = columns.nested[columns.parent[columns.nested] != NONE]
+    if not (columns.kind[columns.parent[inside]] == CODE[Kind.CALL]).any():
+        return last, only_copies  # as far as calls are asked for
+    return _handed_up(columns, last.tolist(), only_copies.tolist())
+
+
+def _handed_up(
+    columns: Columns, last: list[int], only_copies: list[bool]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     parent = columns.parent.tolist()
     # what is inside before what is around it
     for at in columns.nested[::-1].tolist():
