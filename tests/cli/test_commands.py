@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -411,8 +412,10 @@ def test_no_control_character_reaches_a_terminal(run: Run, tmp_path: Path) -> No
 
 
 def test_what_a_spreadsheet_would_compute_is_marked(run: Run, tmp_path: Path) -> None:
-    out = run("table", written(tmp_path, {"name": "=HYPERLINK(1)"}, {"name": "-1"}), "--csv").out
-    assert {row["name"] for row in csv.DictReader(io.StringIO(out))} == {"'=HYPERLINK(1)", "'-1"}
+    names = ["=HYPERLINK(1)", "-1", "\t=1", "  +1", "\N{FULLWIDTH EQUALS SIGN}1", "@x"]
+    out = run("table", written(tmp_path, *({"name": name} for name in names)), "--csv").out
+    shown = {row["name"] for row in csv.DictReader(io.StringIO(out))}
+    assert shown == {f"'{printable(name)}" for name in names}
 
 
 def test_printable_keeps_what_is_text() -> None:
@@ -463,6 +466,60 @@ def test_a_small_file_that_unpacks_to_very_much(run: Run, tmp_path: Path) -> Non
     assert "raise the limit" in done.err
     assert "is empty" in run("summary", "--max-bytes", "4M", bomb).err
     assert "raise the limit" in run("scrub", "--max-bytes", "1M", bomb, tmp_path / "o.json").err
+
+
+def test_what_unpacks_to_a_hundred_times_its_size_is_refused_early(process: Process) -> None:
+    # two members, neither of which would be too large by itself
+    bomb = gzip.compress(b" " * 150_000_000, 1) * 2
+    limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**29,) * 2); "
+    begin = "from kinetoscope.cli import main; sys.exit(main(['summary', '-']))"
+    done = process(stdin=bomb, python=("-c", limit + begin) if os.name == "posix" else ("-c", begin))
+    assert done.returncode == 2
+    assert b"unpacks to more than 100 times its size" in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell closes the streams")
+def test_streams_that_are_closed(small: Find) -> None:
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    start = f"{sys.executable} -m kinetoscope"
+    for command, status in (
+        (f"{start} summary {small('22')} >&-", 0),
+        (f"{start} summary - <&-", 2),
+        (f"{start} summary nowhere 2>&-", 2),
+    ):
+        done = subprocess.run(["sh", "-c", command], capture_output=True, check=False, env=env)
+        assert (done.returncode, b"fault" in done.stderr) == (status, False), command
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such signal on Windows")
+def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    # It says that it reads only once it does; then the signal comes.
+    code = (
+        "import kinetoscope.cli.reading as reading, sys\n"
+        "whole = reading.read_bytes\n"
+        "def read(path):\n"
+        "    print('reading', flush=True)\n"
+        "    return whole(path)\n"
+        "reading.read_bytes = read\n"
+        "from kinetoscope.cli import main\n"
+        f"sys.exit(main(['show', '-', '--no-open', '-o', {str(tmp_path / 'p.html')!r}]))"
+    )
+    command = [sys.executable, "-c", code]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env) as waiting:
+        assert waiting.stdout is not None
+        assert waiting.stdout.readline() == b"reading\n"
+        waiting.send_signal(signal.SIGINT)
+        assert waiting.communicate(timeout=20) == (b"", b"")
+    assert waiting.returncode == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_is_no_place_to_write_to(run: Run, small: Find, tmp_path: Path) -> None:
+    for arguments in (["scrub", small("22"), "-"], ["show", small("22"), "--no-open", "-o", "-"]):
+        done = run(*arguments)
+        assert done.status == 2 and "give the name of a file" in done.err
 
 
 def test_a_fault_of_ones_own_is_one_line(run: Run, sample: Find, monkeypatch: pytest.MonkeyPatch) -> None:

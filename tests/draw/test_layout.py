@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
+import time
 
 import pytest
 
 from kinetoscope.draw import LayoutError, headline, lay_out, short_name
 from kinetoscope.draw.describe import describe
-from kinetoscope.draw.names import matches
+from kinetoscope.draw.names import clean, matches
 from kinetoscope.draw.text import fit, text_width
 from kinetoscope.draw.window import typical_step
 from kinetoscope.trace.events import Kind, Trace
@@ -192,3 +193,17 @@ def test_the_alternative_text_is_short_and_leaves_nothing_out(sample) -> None:
     holding = r"Torch-Compiled Region: 0/0 \([\d.]+ µs, holding .*aten::mm and triton_poi_fused\w+\)"
     assert re.search(holding, text), "through the range that is called after the graph"
     assert "Highlighted" not in text
+
+
+def test_a_pattern_of_many_stars_is_held_against_a_long_name_in_no_time() -> None:
+    begin = time.process_time()
+    assert not matches("a" * 50_000, "*a*a*a*b")
+    assert matches("a" * 50_000 + "b", "a*a*a*b")
+    assert time.process_time() - begin < 1
+
+
+def test_what_turns_or_hides_text_is_not_shown() -> None:
+    turning = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    for char in f"{turning}\u200b\u2060\ufeff\x1b\x9b\0\n\ud800":
+        assert clean(f"a{char}b") == "a\ufffdb", hex(ord(char))
+    assert clean("مرحبا é 👩\u200d🚀") == "مرحبا é 👩\u200d🚀"

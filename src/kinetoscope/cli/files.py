@@ -22,6 +22,8 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 
 def refuse_existing(path: Path, *, force: bool) -> None:
     """Raises :class:`Refusal` for a place where something is, or where nothing can be written."""
+    if str(path) == "-":
+        raise Refusal("- is a pipe to read a trace from; to write, give the name of a file.")
     if path.is_dir():
         raise Refusal(f"{path} is a folder; give the name of a file.")
     if not force and (path.exists() or path.is_symlink()):

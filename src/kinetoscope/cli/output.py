@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -112,7 +113,13 @@ def finding_dict(finding: Finding) -> dict[str, object]:
 
 
 def prepare_streams() -> None:
-    """Lets a stream of another encoding than UTF-8 take µ and × as escapes, in place of an error."""
+    """Lets a stream of another encoding than UTF-8 take µ and × as escapes, in place of an error.
+
+    One that was closed before we began is as one that goes nowhere.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from typing import TYPE_CHECKING
 
 from kinetoscope.draw.geometry import Label
@@ -21,14 +22,38 @@ def write_labels(picture: Layout) -> None:
     rows: dict[tuple[int, int], list[Bar]] = {}
     for bar in picture.bars:
         rows.setdefault((bar.lane, bar.row), []).append(bar)
-    for row in rows.values():
+    stems = _Stems(picture)
+    for at in sorted(rows):
+        row = rows[at]
         taken = picture.style.side
         for i, bar in enumerate(row):
             # A faded bar is context, not subject, and several in one have no name: the tooltip tells.
             if not bar.faded and not bar.merged and bar.h >= picture.style.font:
                 free = row[i + 1].x if i + 1 < len(row) else picture.width - picture.style.side
-                bar.label = _label(picture, bar, taken, free)
+                bar.label = _label(picture, bar, taken, stems.until(bar, free))
             taken = max(bar.x + bar.w, bar.label.end if bar.label else 0)
+
+
+class _Stems:
+    """The launch arrows that pass down through a row, asked for rows from top to bottom."""
+
+    def __init__(self, picture: Layout) -> None:
+        self._on_gpu = [lane.id.on_gpu for lane in picture.lanes]
+        self._ahead = sorted(((arrow.y1, arrow.x1) for arrow in picture.arrows), reverse=True)
+        self._x: list[float] = []
+        self._known: set[float] = set()
+
+    def until(self, bar: Bar, free: float) -> float:
+        """``free``, or the first arrow before it that passes down through the bar's row."""
+        if self._on_gpu[bar.lane]:
+            return free
+        while self._ahead and self._ahead[-1][0] <= bar.y + bar.h:
+            _, x = self._ahead.pop()
+            if x not in self._known:
+                self._known.add(x)
+                insort(self._x, x)
+        at = bisect_left(self._x, bar.x + bar.w)
+        return min(free, self._x[at]) if at < len(self._x) else free
 
 
 def _label(picture: Layout, bar: Bar, taken: float, free: float) -> Label | None:
@@ -50,7 +75,7 @@ def _label(picture: Layout, bar: Bar, taken: float, free: float) -> Label | None
     # A kernel of a few µs is what the picture is about, so its name may stand beside it.
     on_gpu = picture.lanes[bar.lane].id.on_gpu
     right, left = bar.x + bar.w + style.pad, bar.x - style.pad
-    sides = [_beside(bar, right, _until_stem(picture, bar, free) - style.pad, "right", style, on_gpu)]
+    sides = [_beside(bar, right, free - style.pad, "right", style, on_gpu)]
     if on_gpu:
         sides.append(_beside(bar, taken + style.pad, left, "left", style, on_gpu))
     best = max((side for side in sides if side), key=lambda side: len(side.name), default=None)
@@ -71,11 +96,3 @@ def _beside(bar: Bar, start: float, end: float, place: str, style: Style, cut: b
 def _time_if(room: float, name: str, dur: int, style: Style) -> str:
     time = format_time(dur)
     return time if text_width(f"{name}  {time}", style.font) + style.pad <= room else ""
-
-
-def _until_stem(picture: Layout, bar: Bar, free: float) -> float:
-    """``free``, or the first launch arrow before it that passes down through the bar's row."""
-    if picture.lanes[bar.lane].id.on_gpu:
-        return free
-    stems = [a.x1 for a in picture.arrows if a.y1 <= bar.y + bar.h and bar.x + bar.w <= a.x1 < free]
-    return min([free, *stems])

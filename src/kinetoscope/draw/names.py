@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from functools import lru_cache
 
@@ -30,8 +31,8 @@ def matches(name: str, pattern: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    parts = {"*": ".*", "?": "."}
-    return re.compile("".join(parts.get(char, re.escape(char)) for char in pattern), re.DOTALL)
+    # fnmatch's expression never tries a name twice, however many stars: names may be very long.
+    return re.compile(fnmatch.translate(pattern.replace("[", "[[]")))
 
 
 @lru_cache(maxsize=4096)

@@ -55,7 +55,7 @@ class Union:
     @classmethod
     def of(cls, columns: Columns, at: NDArray[np.intp]) -> Union:
         """Of the events at positions ``at``, in order of start."""
-        start, end = columns.start[at], columns.end[at]
+        start, end = columns.start[at], columns.ends(at)
         reached = np.maximum.accumulate(end) if len(at) else end
         first = np.flatnonzero(np.append(True, start[1:] > reached[:-1])) if len(at) else np.empty(0, np.intp)
         last = np.append(first[1:], len(at))[: len(first)] - 1

@@ -86,7 +86,11 @@ def device_times(columns: Columns, gpu: NDArray[np.intp]) -> tuple[NDArray[np.in
         if not there.any():
             return own, total
         at, time = at[there], time[there]
+<<<<<<< HEAD
         np.add.at(total, at, time)
+=======
+        total = total + sums(time, at, len(columns))
+>>>>>>> fuzz6
         at = columns.parent[at]
     return own, total + _handed_up(columns, sums(time, at, len(columns)))
 
@@ -112,7 +116,7 @@ def _handed_up(columns: Columns, values: NDArray[np.int64]) -> NDArray[np.int64]
     for at in reversed(columns.nested.tolist()):
         if total[at] and parent[at] != NONE:
             total[parent[at]] += total[at]
-    return np.array(total, np.int64)
+    return np.array(total, values.dtype)
 
 
 def op_of(columns: Columns, gpu: NDArray[np.intp]) -> NDArray[np.int32]:
@@ -132,8 +136,20 @@ def _named(columns: Columns, activity: int, otherwise: int) -> int:
 
 
 def sums(values: NDArray[np.int64], group: NDArray[np.integer[Any]], groups: int) -> NDArray[np.int64]:
-    """(groups) exact sums of values by the number of their group; NONE is none."""
-    found = np.zeros(groups, np.int64)
+    """(groups) exact sums of values by the number of their group; NONE is none.
+
+    Of Python's integers where those of 64 bits might not hold them: three hundred events of a year.
+    """
+    found = np.zeros(groups, np.int64 if _fits(values) else object)
     kept = group != NONE
     np.add.at(found, group[kept], values[kept])
     return found
+
+
+def total(values: NDArray[np.int64]) -> int:
+    """The exact sum."""
+    return int(values.sum()) if _fits(values) else sum(values.tolist())
+
+
+def _fits(values: NDArray[np.int64]) -> bool:
+    return not len(values) or int(np.abs(values).max()) < 2**63 // len(values)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kinetoscope.measure.busy import Union
+from kinetoscope.measure.device import total
 from kinetoscope.trace import Kind
 from kinetoscope.trace.columns import CODE, NONE, columns_of
 
@@ -54,7 +55,7 @@ def summarise(trace: Trace) -> Summary:
     return Summary(
         events=len(columns),
         kernels=len(kernels),
-        kernel_sum_ns=int(columns.dur[kernels].sum()),
+        kernel_sum_ns=total(columns.dur[kernels]),
         gpu_busy_ns=Union.of(columns, gpu).covered(),
         gpu_span_ns=int(columns.end[gpu].max() - columns.start[gpu].min()) if len(gpu) else 0,
         linked=len(gpu) - unlinked,

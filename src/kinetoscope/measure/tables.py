@@ -13,6 +13,7 @@ import numpy as np
 
 from kinetoscope.measure.busy import Union, busy, span
 from kinetoscope.measure.device import device_times, op_of, sums
+from kinetoscope.measure.device import total as sum_of
 from kinetoscope.trace import COPIES, Kind
 from kinetoscope.trace.columns import CODE, KINDS, NONE, EventsAt, columns_of
 
@@ -113,7 +114,7 @@ def step_table(trace: Trace) -> list[StepRow]:
     rows = []
     for step in trace.steps_at:
         start, cpu = int(columns.start[step.event]), int(columns.dur[step.event])
-        end = max(start + cpu, int(columns.end[step.gpu].max(initial=0)))
+        end = max(start + cpu, int(columns.ends(step.gpu).max(initial=0)))
         working = Union.of(columns, step.gpu).covered()
         launches = columns.launch[step.gpu]
         rows.append(
@@ -283,7 +284,7 @@ class Groups:
                     cpu=int(cpu[n]),
                     self_device=int(self_device[n]),
                     device=int(device[n]),
-                    mean=int(dur[first:behind].sum()) / calls,
+                    mean=sum_of(dur[first:behind]) / calls,
                     median=middle,
                     min=int(dur[first]),
                     max=int(dur[behind - 1]),

@@ -287,18 +287,34 @@ def _started(columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     copies = (columns.kind[launched] == CODE[Kind.MEMCPY]) & host[columns.name[launched]]
     np.maximum.at(last, columns.launch[launched], columns.start[launched])
     np.logical_and.at(only_copies, columns.launch[launched], copies)
-    inside = columns.nested[columns.parent[columns.nested] != NONE]
-    if not (columns.kind[columns.parent[inside]] == CODE[Kind.CALL]).any():
-        return last, only_copies  # as far as calls are asked for
-    return _handed_up(columns, last.tolist(), only_copies.tolist())
+    inside = columns.nested[_inside_calls(columns)[columns.nested]]
+    if not len(inside):
+        return last, only_copies
+    return _handed_up(columns, inside, last.tolist(), only_copies.tolist())
+
+
+_LEVELS = 64
+
+
+def _inside_calls(columns: Columns) -> NDArray[np.bool_]:
+    """(n) whether it nests in a call, at whatever depth; in a trace that is very deep maybe too often."""
+    parent = columns.parent
+    nests: NDArray[np.bool_] = parent != NONE
+    found: NDArray[np.bool_] = nests & (columns.kind[parent] == CODE[Kind.CALL])
+    for _ in range(_LEVELS if len(found) else 0):
+        more = found | (nests & found[parent])
+        if np.array_equal(more, found):
+            return found
+        found = more
+    return nests
 
 
 def _handed_up(
-    columns: Columns, last: list[int], only_copies: list[bool]
+    columns: Columns, inside: NDArray[np.intp], last: list[int], only_copies: list[bool]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     parent = columns.parent.tolist()
     # what is inside before what is around it
-    for at in columns.nested[::-1].tolist():
+    for at in inside[::-1].tolist():
         around = parent[at]
         if last[at] >= 0 and around != NONE:
             last[around] = max(last[around], last[at])

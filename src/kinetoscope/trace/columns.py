@@ -95,6 +95,11 @@ class Columns:
         """(n) ns"""
         return self.start + self.dur
 
+    def ends(self, at: NDArray[np.intp]) -> NDArray[np.int64]:
+        """ns at which the events ``at`` end; for a few of many, of which :attr:`end` would add up all"""
+        ends: NDArray[np.int64] = self.start[at] + self.dur[at]
+        return ends
+
     @property
     def on_gpu(self) -> NDArray[np.bool_]:
         """(n) whether it is a GPU activity"""
@@ -309,7 +314,14 @@ def _lanes_and_ids(
         key: tuple[Any, ...] = (event.pid, event.tid)
         if with_link[at]:
             link = link_of(event.args)
+<<<<<<< HEAD
             correlation[at] = wrapped(link.correlation)
+=======
+            number = integer(link.correlation)
+            if number and abs(number) < 2**64:  # 0 is CUPTI's for none, -1 others'
+                # of 64 bits, which some read as signed and some do not
+                correlation[at] = (number + 2**63) % 2**64 - 2**63
+>>>>>>> fuzz6
             if on_stream[at]:
                 key = (event.pid, event.tid, integer(link.stream), integer(link.device))
         found = seen.get(key)

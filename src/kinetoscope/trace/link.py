@@ -154,7 +154,7 @@ def _note(columns: Columns, gpu: NDArray[np.intp], ambiguous: list[int], finding
     overlapping = np.zeros(len(gpu), bool)
     lasts = columns.dur[gpu] > 0
     for there in by_lane(columns, gpu):
-        ends = np.maximum.accumulate(columns.end[gpu[there]])
+        ends = np.maximum.accumulate(columns.ends(gpu[there]))
         overlapping[there[1:]] = (start[there[1:]] < ends[:-1]) & lasts[there[1:]]
     # Of what is ambiguous it has been said that there is a call, and more than one.
     orphan = launch == NONE
@@ -189,9 +189,15 @@ def link_ops(columns: Columns) -> None:
         call = int(columns.launch[at])
         if call != NONE and call in columns.named_op:
             continue
-        found = [op for op in ops.get(wanted[at], ()) if _could_own(columns, op, at)]
-        if len(found) == 1:
-            columns.named_op[at] = found[0]
+        named = ops.get(wanted[at], [])
+        if len(named) <= _MOST_OPS:
+            found = [op for op in named if _could_own(columns, op, at)]
+            if len(found) == 1:
+                columns.named_op[at] = found[0]
+
+
+_MOST_OPS = 64
+"""Ops of one External id, one a rank: what more have names none of them"""
 
 
 def _external(columns: Columns, at: int) -> int:
@@ -205,7 +211,8 @@ def _external(columns: Columns, at: int) -> int:
 def _could_own(columns: Columns, op: int, at: int) -> bool:
     start, lane = columns.start[at], _lane(columns, op)
     if columns.kind[at] == CODE[Kind.CALL]:
-        return lane.pid == _lane(columns, at).pid and columns.start[op] <= start <= columns.end[op]
+        begin, length = int(columns.start[op]), int(columns.dur[op])
+        return lane.pid == _lane(columns, at).pid and begin <= start <= begin + length
     call = int(columns.launch[at])
     launched_by = _lane(columns, call).pid if call != NONE else lane.pid
     return bool(lane.pid == launched_by and columns.start[op] <= start)

@@ -79,7 +79,7 @@ class _Begun:
         self.when = columns.start[begins]
         self.order = np.argsort(self.when, kind="stable")
         self.in_order = self.when[self.order]
-        starts, ends = columns.start[marks], columns.end[marks]
+        starts, ends = columns.start[marks], columns.ends(marks)
         around = np.searchsorted(np.sort(starts), self.when, "right") - np.searchsorted(
             np.sort(ends), self.when, "right"
         )
@@ -117,7 +117,8 @@ class _Begun:
         """Which (0 for the first of ``events``), in their order."""
         if self.shared is not None:
             return np.sort(np.array(self.shared[mark], np.intp))
-        start, end = self.columns.start[mark], self.columns.end[mark]
+        start = self.columns.start[mark]
+        end = start + self.columns.dur[mark]
         first, behind = np.searchsorted(self.in_order, [start, end])
         return np.sort(self.order[first:behind])
 

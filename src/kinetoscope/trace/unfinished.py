@@ -12,6 +12,7 @@ import numpy as np
 
 from kinetoscope.trace.columns import NONE, by_lane
 from kinetoscope.trace.events import Kind
+from kinetoscope.trace.fields import integer
 from kinetoscope.trace.raw import plain_args
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def cut_unfinished(columns: Columns, findings: Findings) -> None:
     frames = columns.where(Kind.PYTHON)
     for there in by_lane(columns, frames):
         thread = frames[there]
-        ends = columns.end[thread]
+        ends = columns.ends(thread)
         _cut(columns, thread[ends == ends.max()])
     marked = np.flatnonzero(columns.unfinished)
     if len(marked):
@@ -50,7 +51,13 @@ def _cut(columns: Columns, last: NDArray[np.intp]) -> None:
     """``last``: the frames of a thread that end with it, in order of start."""
     if len(last) < 2:
         return
+<<<<<<< HEAD
     ids, parents = _ids(columns, last)
+=======
+    args = [plain_args(columns.args[at]) for at in last.tolist()]
+    ids = [integer(found.get("Python id")) for found in args]
+    parents = [integer(found.get("Python parent id")) for found in args]
+>>>>>>> fuzz6
     known = {number for number in ids if number is not None}
     open_frames: list[int] = []
     for n, (parent, number) in enumerate(zip(parents, ids, strict=True)):

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 MAX_BYTES = 4 * 2**30
 """Bytes a file may unpack to unless told otherwise: fifty times the largest traces seen"""
 
+_SUSPECT, _MOST_TIMES = 2**28, 100
+"""Bytes from which on a file that unpacks to so many times its size is refused at once: traces reach 25"""
+
 _MAGIC = b"\x1f\x8b"
 _GZIP = 31  # zlib's code for a gzip header and checksum
 _PIECE = 2**14
@@ -31,7 +34,7 @@ def unzip(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES
     while data.startswith(_MAGIC, at):
         begin = at
         try:
-            part, at, is_whole = _member(data, begin, room + 1)
+            part, at, is_whole = _member(data, begin, room + 1, path, max_bytes)
         except zlib.error as error:
             part = _before_the_fault(data[begin:], room + 1)
             findings.add("gzip-damaged", f"byte {begin} ({error})")
@@ -47,20 +50,29 @@ def unzip(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES
     return b"".join(parts)
 
 
-def _member(data: bytes, at: int, most: int) -> tuple[bytes, int, bool]:
-    """What the member at ``at`` holds, up to ``most`` bytes; where it ends; and whether it is whole.
+def _member(data: bytes, begin: int, most: int, path: str, max_bytes: int) -> tuple[bytes, int, bool]:
+    """What the member at ``begin`` holds, up to ``most`` bytes; where it ends; and whether it is whole.
 
     In pieces, small ones first: zlib copies what comes after a member, and a file may have very many.
     """
     stream = zlib.decompressobj(_GZIP)
     parts: list[bytes] = []
-    left, size = most, _PIECE // 4
-    while not stream.eof and at < len(data) and left > 0:
-        piece = data[at : at + size]
-        parts.append(stream.decompress(piece, left))
-        left -= len(parts[-1])
-        at += len(piece)
-        size = min(size * 8, 2**24)
+    held, at, size, made, asked = b"", begin, _PIECE // 4, 0, 1
+    while not stream.eof and made < most and (held or at < len(data) or len(parts[-1]) == asked):
+        if not held:
+            held = data[at : at + size]
+            at += len(held)
+            size = min(size * 8, 2**20)
+        asked = min(most - made, 2**26)
+        parts.append(stream.decompress(held, asked))
+        held = stream.unconsumed_tail
+        made += len(parts[-1])
+        unpacked = max_bytes + 1 - most + made
+        if unpacked > _SUSPECT and unpacked > _MOST_TIMES * (at - len(held)) and max_bytes <= MAX_BYTES:
+            raise TraceError(
+                f"{path}: unpacks to more than {_MOST_TIMES} times its size, which no trace does; "
+                "if this one does, raise the limit above 4 GiB (max_bytes, --max-bytes)."
+            )
     return b"".join(parts), at - len(stream.unused_data), stream.eof
 
 
