@@ -86,11 +86,7 @@ def device_times(columns: Columns, gpu: NDArray[np.intp]) -> tuple[NDArray[np.in
         if not there.any():
             return own, total
         at, time = at[there], time[there]
-<<<<<<< HEAD
-        np.add.at(total, at, time)
-=======
         total = total + sums(time, at, len(columns))
->>>>>>> fuzz6
         at = columns.parent[at]
     return own, total + _handed_up(columns, sums(time, at, len(columns)))
 

@@ -314,14 +314,7 @@ def _lanes_and_ids(
         key: tuple[Any, ...] = (event.pid, event.tid)
         if with_link[at]:
             link = link_of(event.args)
-<<<<<<< HEAD
             correlation[at] = wrapped(link.correlation)
-=======
-            number = integer(link.correlation)
-            if number and abs(number) < 2**64:  # 0 is CUPTI's for none, -1 others'
-                # of 64 bits, which some read as signed and some do not
-                correlation[at] = (number + 2**63) % 2**64 - 2**63
->>>>>>> fuzz6
             if on_stream[at]:
                 key = (event.pid, event.tid, integer(link.stream), integer(link.device))
         found = seen.get(key)
@@ -334,7 +327,7 @@ def _lanes_and_ids(
 def wrapped(value: Any) -> int:
     """An id of 64 bits, which some read as signed and some do not; NONE for 0, and for what is none."""
     number = integer(value)
-    if not number or abs(number) >= 2**64:  # 0 is CUPTI's for none
+    if not number or abs(number) >= 2**64:  # 0 is CUPTI's for none, -1 others'
         return NONE
     return (number + 2**63) % 2**64 - 2**63
 

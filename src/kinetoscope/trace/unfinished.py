@@ -6,7 +6,7 @@ A call into C whose return the profiler missed is written as ending when profili
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,27 +37,22 @@ def cut_unfinished(columns: Columns, findings: Findings) -> None:
         findings.add("unfinished", columns.place(int(marked[0])), len(marked))
 
 
-def _ids(columns: Columns, frames: NDArray[np.intp]) -> tuple[list[Any], list[Any]]:
+def _ids(columns: Columns, frames: NDArray[np.intp]) -> tuple[list[int | None], list[int | None]]:
     """The ids of frames, and of those that called them; None where there is none."""
     if columns.frame is not None and columns.frame_parent is not None:
         known = (columns.frame[frames].tolist(), columns.frame_parent[frames].tolist())
         ids, parents = ([None if number == NONE else number for number in column] for column in known)
         return ids, parents
     args = [plain_args(columns.args[at]) for at in frames.tolist()]
-    return [found.get("Python id") for found in args], [found.get("Python parent id") for found in args]
+    ids, parents = ([integer(found.get(key)) for found in args] for key in ("Python id", "Python parent id"))
+    return ids, parents
 
 
 def _cut(columns: Columns, last: NDArray[np.intp]) -> None:
     """``last``: the frames of a thread that end with it, in order of start."""
     if len(last) < 2:
         return
-<<<<<<< HEAD
     ids, parents = _ids(columns, last)
-=======
-    args = [plain_args(columns.args[at]) for at in last.tolist()]
-    ids = [integer(found.get("Python id")) for found in args]
-    parents = [integer(found.get("Python parent id")) for found in args]
->>>>>>> fuzz6
     known = {number for number in ids if number is not None}
     open_frames: list[int] = []
     for n, (parent, number) in enumerate(zip(parents, ids, strict=True)):
