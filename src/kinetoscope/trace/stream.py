@@ -87,6 +87,14 @@ def stream(data: bytes, max_bytes: int) -> tuple[Columns, Any] | None:
     return found, pieces.properties
 
 
+def _whole(value: Any) -> int | None:
+    """As :func:`integer`; :class:`Unusual` for text that is no whole number, which may have been one."""
+    number = integer(value)
+    if number is None and isinstance(value, str):
+        raise Unusual
+    return number
+
+
 class _Numbers(dict[Any, int]):
     """A number for each thing, by order of appearance."""
 
@@ -103,7 +111,7 @@ class _Lanes(dict[tuple[Any, ...], int]):
         self.lanes: dict[LaneId, int] = {}
 
     def __missing__(self, key: tuple[Any, ...]) -> int:
-        where = lane_of(*key[:2], *map(integer, key[2:]))
+        where = lane_of(*key[:2], *map(_whole, key[2:]))
         self[key] = number = self.lanes.setdefault(where, len(self.lanes))
         return number
 
@@ -202,7 +210,7 @@ def _ids(numbers: list[Any]) -> NDArray[np.int64]:
         else:
             found[found == 0] = NONE
             return found
-    return np.array([wrapped(number) for number in numbers], np.int64)
+    return np.array([wrapped(_whole(number)) for number in numbers], np.int64)
 
 
 _INTEGER_OR_NONE = {int, type(None)}
@@ -226,7 +234,7 @@ def _times(values: Sequence[Any]) -> NDArray[np.int64]:
     kinds = set(map(type, values))
     if kinds == {int}:
         us = np.array(values, np.int64)
-        if np.abs(us).max() >= LARGEST_US:
+        if us.max() >= LARGEST_US or us.min() <= -LARGEST_US:
             raise Unusual
         return us * 1000
     if kinds == {str}:
