@@ -169,6 +169,7 @@ def lock(session: nox.Session) -> None:
     compile_lock("docs", project, "--extra", "docs")
     compile_lock("lint", project, "--extra", "docs", "--group", "lint")
     compile_lock("nox", "--group", "nox")
+    compile_lock("bench", project, "--group", "bench")
     gpu = compile_lock("gpu", project, "--extra", "docs", "--extra", "gpu", "--group", "torch")
     # torch pins the CUDA libraries it needs; its CPU build needs none, so this lock must not ask for them.
     cuda = sorted(
@@ -176,6 +177,16 @@ def lock(session: nox.Session) -> None:
     )
     without_cuda = [option for name in cuda for option in ("--no-emit-package", name)]
     compile_lock("test", project, "--extra", "test", "--group", "torch", *without_cuda)
+
+
+@nox.session(default=False)
+def bench(session: nox.Session) -> None:
+    """Measure how fast Kinetoscope and others read traces; writes docs/recordings/bench (ten minutes).
+
+    What follows `--` goes to benchmarks/reading.py: `nox -s bench -- --traces FOLDER --rounds 3`.
+    """
+    install(session, "bench")
+    session.run("python", "benchmarks/reading.py", *session.posargs)
 
 
 @nox.session(default=False)

@@ -92,6 +92,7 @@ class Book:
         """Put the committed recording back."""
         shutil.rmtree(self.recordings, ignore_errors=True)
         shutil.copytree(ROOT / "docs" / "recordings" / MACHINE, self.recordings / MACHINE)
+        shutil.copytree(ROOT / "docs" / "recordings" / "bench", self.recordings / "bench")
 
     def build(self, *options: str) -> Result:
         """Lay the book out, in this process: to start another one takes longer than the work."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
@@ -83,6 +82,8 @@ def _exported(profile: Profile) -> bytes:
             "(profile): it has not recorded anything; run the code inside `with profile(...) as prof:` (with "
             "a schedule: until a step is active), and load prof after the block."
         )
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="kinetoscope-") as folder:
         path = Path(folder) / "trace.json"
         try:

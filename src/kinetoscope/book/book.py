@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from kinetoscope.measure import Table, read_table
 from kinetoscope.record.provenance import MachineFacts
 from kinetoscope.record.script import Script
-from kinetoscope.record.store import ExampleRecording, MachineRecording
+from kinetoscope.record.store import BENCH, BenchRecording, ExampleRecording, MachineRecording
 from kinetoscope.trace import Trace, load_whole
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ class Book:
     """whether pages of a site are built, and not a document for paper or words only"""
     picture: str = ""
     """suffix of the files that other builders can show: ``pdf``, ``png``, or empty for none"""
+    bench: BenchRecording = field(default_factory=lambda: BenchRecording(Path(BENCH)))
+    """tables and figures that no example wrote"""
     _cache: dict[Path, Trace | Table] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -89,7 +91,7 @@ class Book:
 
     def file(self, name: str, machine: str | None = None) -> Path:
         """Where the trace or table NAME lies.  Raises :class:`UnknownName`."""
-        names = self.machine(machine).names
+        names = {**self.bench.tables, **self.machine(machine).names}
         if name not in names:
             raise UnknownName(_not_there("trace or table", name, names))
         return names[name]
@@ -142,17 +144,17 @@ class Names(Mapping[str, "Trace | Table | MachineFacts"]):
             self.asked_machine = True
             return self._machine.provenance.facts(self._machine.name)
         self.used.append(name)
-        path = self._machine.names[name]
+        path = self._book.file(name, self._machine.name)
         if path.suffix == ".csv":
             return self._book.table(name, self._machine.name)
         return self._book.trace(name, self._machine.name)
 
     def __iter__(self) -> Iterator[str]:
         yield "machine"
-        yield from self._machine.names
+        yield from {**self._book.bench.tables, **self._machine.names}
 
     def __len__(self) -> int:
-        return 1 + len(self._machine.names)
+        return sum(1 for _ in self)
 
 
 _BOOKS: WeakKeyDictionary[BuildEnvironment, Book] = WeakKeyDictionary()

@@ -53,7 +53,10 @@ def use_drawings(app: Sphinx, doctree: nodes.document) -> None:
 
 
 class RecordedFigure(RecordedDirective):
-    """``{recorded-figure} EXAMPLE``: a figure of an example, on a page of the book's own."""
+    """``{recorded-figure} EXAMPLE``: a figure of an example, on a page of the book's own.
+
+    Or one of the bench's, by its name.
+    """
 
     option_spec: ClassVar[dict[str, Callable[[str], object]]] = {
         **RecordedDirective.option_spec,
@@ -61,6 +64,8 @@ class RecordedFigure(RecordedDirective):
     }
 
     def show(self) -> list[Node]:
+        if self.name_asked in self.book.bench.drawings:
+            return [self._of_the_bench(self.book.bench.drawings[self.name_asked])]
         stem, machine = self.name_asked, self.machine_asked or self.book.shown
         note_page(self.env, self.book, stem)
         recording = self.book.machine(machine).examples.get(stem)
@@ -75,6 +80,14 @@ class RecordedFigure(RecordedDirective):
         drawn = _drawn(recording.drawings[name], self.new_id("plot"), words)
         drawn += nodes.image(uri=f"/{gallery_dir(self.env.app)}/images/{name}{suffix}.png", alt=words)
         return [drawn]
+
+    def _of_the_bench(self, drawing: Path) -> Node:
+        note_page(self.env, self.book, self.name_asked)
+        words = drawing.with_suffix(".txt").read_text(encoding="utf-8").strip()
+        drawn = _drawn(drawing, self.new_id("plot"), words)
+        folder = drawing.parent.relative_to(self.env.srcdir).as_posix()
+        drawn += nodes.image(uri=f"/{folder}/{drawing.stem}.png", alt=words)
+        return drawn
 
 
 def _words(recording: ExampleRecording, name: str) -> str:

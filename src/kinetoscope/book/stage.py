@@ -15,7 +15,14 @@ from kinetoscope.measure import TableError
 from kinetoscope.record.provenance import Provenance, probe
 from kinetoscope.record.run import RecordRun, Studio, about_running, record, why_stale
 from kinetoscope.record.script import Script
-from kinetoscope.record.store import MachineRecording, RecordingError, read_machine, read_machines
+from kinetoscope.record.store import (
+    BENCH,
+    BenchRecording,
+    MachineRecording,
+    RecordingError,
+    read_machine,
+    read_machines,
+)
 from kinetoscope.trace import TraceError
 
 if TYPE_CHECKING:
@@ -97,6 +104,7 @@ def _open_book(app: Sphinx) -> None:
         failed=frozenset(failure.path for failure in run.failures),
         is_html=app.builder.format == "html",
         picture=_picture(app.builder.supported_image_types),
+        bench=BenchRecording(root / BENCH),
     )
     set_book(app.env, book)
     _warn_about_damage(book)
@@ -227,7 +235,7 @@ def _read(root: Path, stems: set[str]) -> dict[str, MachineRecording]:
 def _warn_about_damage(book: Book) -> None:
     """One warning for each file that cannot be read, given on every build."""
     for machine in book.machines.values():
-        for name, path in machine.names.items():
+        for name, path in {**book.bench.tables, **machine.names}.items():
             try:
                 if path.suffix == ".csv":
                     book.table(name, machine.name)

@@ -107,7 +107,7 @@ def _note(env: BuildEnvironment, book: Book, use: Use) -> None:
 
 def _fingerprint(book: Book, use: Use) -> str:
     names = [use.machine] if use.machine else sorted(book.machines)
-    parts = [*book.switch, str(book.is_held)]
+    parts = [*book.switch, str(book.is_held), book.bench.fingerprint]
     for name in names:
         machine = book.machines.get(name)
         if machine is None:

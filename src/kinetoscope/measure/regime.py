@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.quantity import middle
-from kinetoscope.measure.queues import Queues, launched_at
-from kinetoscope.measure.tables import cpu_events
-from kinetoscope.measure.waiting import Cause, Idle, find_gaps, launch_delays
+from kinetoscope.measure.queues import Queues, launches_at
+from kinetoscope.measure.waiting import Cause, Idle, find_gaps
+from kinetoscope.trace import Kind
+from kinetoscope.trace.columns import NONE, EventsAt, columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from kinetoscope.measure.printing import Number
     from kinetoscope.trace import Event, Trace
@@ -98,7 +103,7 @@ class StepSummary:
     the CPU is far ahead, those of later steps are among them"""
     window: WorkWindow | None
     """None for a step that started nothing on the GPU"""
-    events: tuple[Event, ...]
+    events: Sequence[Event]
     """the step's annotation (of a whole trace: its CPU events), then its GPU activities"""
 
 
@@ -146,20 +151,26 @@ def regime(step: StepSummary) -> Regime | None:
 
 def step_summaries(trace: Trace) -> list[StepSummary]:
     """A summary of each step, in order of time; empty where the trace has no steps."""
-    measure = _Measure(trace) if trace.steps else None
-    return [
-        measure.summary(step.number, step.event.name, step.start, step.end, [step.event], step.gpu)
-        for step in trace.steps
-        if measure is not None
-    ]
+    if not trace.steps_at:
+        return []
+    columns, measure = columns_of(trace), _Measure(trace)
+    found = []
+    for step in trace.steps_at:
+        start, end = int(columns.start[step.event]), int(columns.end[step.event])
+        end = max(end, int(columns.end[step.gpu].max(initial=0)))
+        name = columns.names[columns.name[step.event]]
+        found.append(measure.summary(step.number, name, start, end, [step.event], step.gpu))
+    return found
 
 
 def whole_summary(trace: Trace) -> StepSummary:
     """The whole trace as if it were one step, for one that was recorded without a schedule."""
-    cpu, gpu = cpu_events(trace), trace.gpu
-    start = min((event.start for event in (*cpu, *gpu)), default=0)
-    end = max((event.end for event in (*cpu, *gpu)), default=0)
-    return _Measure(trace).summary(0, "(whole trace)", start, end, cpu, gpu)
+    columns = columns_of(trace)
+    cpu = columns.where(Kind.ANNOTATION, Kind.OP, Kind.CALL)
+    gpu = np.flatnonzero(columns.on_gpu)
+    shown = np.concatenate([cpu, gpu])
+    start, end = (int(columns.start[shown].min()), int(columns.end[shown].max())) if len(shown) else (0, 0)
+    return _Measure(trace).summary(0, "(whole trace)", start, end, cpu.tolist(), gpu)
 
 
 def typical(steps: Sequence[StepSummary]) -> StepSummary:
@@ -175,17 +186,24 @@ class _Measure:
     """What the summaries of a trace's steps have in common, found once."""
 
     def __init__(self, trace: Trace) -> None:
-        self.gpu = trace.gpu
+        self.trace = trace
+        self.columns = columns_of(trace)
         self._idle = Idle(find_gaps(trace))
-        self.queues = Queues(self.gpu)
+        self.queues = Queues.of(self.columns)
+        gpu = np.flatnonzero(self.columns.on_gpu)
+        self.is_first = np.zeros(len(self.columns), bool)
+        """(n) whether it is the first activity of its launch"""
+        self.is_first[gpu[np.unique(self.columns.launch[gpu], return_index=True)[1]]] = True
 
     def summary(
-        self, number: int, name: str, start: int, end: int, cpu: Sequence[Event], gpu: Sequence[Event]
+        self, number: int, name: str, start: int, end: int, cpu: list[int], gpu: NDArray[np.intp]
     ) -> StepSummary:
         idle = self.idle(start, end)
         total, length = sum(idle.values()), end - start
-        launched = [activity for activity in gpu if activity.launch is not None]
-        delays = launch_delays(launched)
+        launch = self.columns.launch
+        launched = gpu[launch[gpu] != NONE]
+        first = launched[self.is_first[launched]]
+        delays = (self.columns.start[first] - self.columns.start[launch[first]]).tolist()
         window = self.window(gpu)
         return StepSummary(
             number=number,
@@ -200,26 +218,26 @@ class _Measure:
             idle_end=idle["end"],
             idle_unknown=idle["unknown"],
             share=(length - total) / length if length else 0.0,
-            launches=len({id(activity.launch) for activity in launched}),
+            launches=len(np.unique(launch[launched])),
             launch_delay=middle(delays) if delays else None,
-            deepest=max((self.queues.depth(activity) for activity in launched), default=None),
+            deepest=self.queues.deepest(launched),
             mean_queue=None if window is None else self.mean_queue(gpu, window),
             window=window,
-            events=(*cpu, *gpu),
+            events=EventsAt(self.trace, np.array([*cpu, *gpu.tolist()], np.intp)),
         )
 
     def idle(self, start: int, end: int) -> dict[Cause, int]:
         return self._idle.between(start, end)
 
-    def window(self, gpu: Sequence[Event]) -> WorkWindow | None:
-        if not gpu:
+    def window(self, gpu: NDArray[np.intp]) -> WorkWindow | None:
+        if not len(gpu):
             return None
-        start = min(launched_at(activity) for activity in gpu)
-        end = max(activity.end for activity in gpu)
+        start = int(launches_at(self.columns, gpu).min())
+        end = int(self.columns.end[gpu].max())
         idle = self.idle(start, end)
         waiting = idle["cpu"] + idle["launch"] + idle["sync"]
         return WorkWindow(start, end, end - start - sum(idle.values()), waiting)
 
-    def mean_queue(self, gpu: Sequence[Event], window: WorkWindow) -> float:
-        lanes = dict.fromkeys(activity.lane for activity in gpu)
+    def mean_queue(self, gpu: NDArray[np.intp], window: WorkWindow) -> float:
+        lanes = [self.columns.lanes[lane] for lane in np.unique(self.columns.lane[gpu]).tolist()]
         return max(self.queues.mean(lane, window.start, window.end) for lane in lanes)

@@ -23,18 +23,25 @@ the GPU worked, however long the call was.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_right, insort
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, overload
+
+import numpy as np
 
 from kinetoscope.trace import Kind
+from kinetoscope.trace.columns import CODE, NONE, columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
 
     from kinetoscope.trace import Event, Trace
+    from kinetoscope.trace.columns import Columns
 
 Cause = Literal["cpu", "launch", "sync", "queued", "end", "unknown"]
 CAUSES: dict[Cause, str] = {
@@ -56,6 +63,7 @@ RETURNS_AT_ONCE = frozenset(
 ``cudaStreamWaitEvent`` is one of them: the stream waits, the CPU does not.
 """
 
+_NUMBER: dict[Cause, int] = {cause: number for number, cause in enumerate(CAUSES)}
 _WORD = re.compile(r"[A-Z][a-z]+")
 _HOST_COPY = re.compile(r"DtoH|HtoD|DeviceToHost|HostToDevice")
 
@@ -68,8 +76,6 @@ class Gap:
     """ns"""
     pieces: tuple[tuple[int, Cause], ...]
     """(end in ns, cause) of each part, in order; the last ends where the gap does"""
-    after: Event | None
-    """the activity that ends the gap; None after the last of the trace"""
 
     @property
     def end(self) -> int:
@@ -83,22 +89,82 @@ class Gap:
             yield start, end, cause
 
 
-def find_gaps(trace: Trace) -> list[Gap]:
+@dataclass(frozen=True, slots=True)
+class Gaps(Sequence[Gap]):
+    """m gaps, in order.  Each is ``sync`` first, then ``cpu``, then of one more cause; any may be empty."""
+
+    start: NDArray[np.int64]
+    """(m) ns"""
+    waited: NDArray[np.int64]
+    """(m) ns, where ``sync`` ends"""
+    begun: NDArray[np.int64]
+    """(m) ns, where ``cpu`` ends"""
+    end: NDArray[np.int64]
+    """(m) ns"""
+    last: NDArray[np.int8]
+    """(m) what the rest is, into the order of :data:`CAUSES`"""
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @overload
+    def __getitem__(self, at: int) -> Gap: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Gap]: ...
+    def __getitem__(self, at: int | slice) -> Gap | list[Gap]:
+        if isinstance(at, slice):
+            return [self[n] for n in range(len(self))[at]]
+        bounds = [int(column[at]) for column in (self.start, self.waited, self.begun, self.end)]
+        causes: tuple[Cause, ...] = ("sync", "cpu", tuple(CAUSES)[self.last[at]])
+        parts = zip(pairwise(bounds), causes, strict=True)
+        return Gap(bounds[0], tuple((end, cause) for (begin, end), cause in parts if end > begin))
+
+
+def find_gaps(trace: Trace) -> Gaps:
     """Every gap on the merged timeline of all streams, from the trace's begin to its end, in order."""
-    waits = _Waits(trace)
-    found = []
-    reached = 0
-    for activity in sorted(trace.gpu, key=_launched_first):
-        if activity.start > reached:
-            found.append(Gap(reached, _pieces(reached, activity, waits), activity))
-        reached = max(reached, activity.end)
-    if trace.end > reached:
-        pieces = _without_empty(reached, (waits.until(reached, trace.end, None), "sync"), (trace.end, "end"))
-        found.append(Gap(reached, pieces, None))
+    columns = columns_of(trace)
+    gpu = np.flatnonzero(columns.on_gpu)
+    launch = columns.launch[gpu]
+    known = launch != NONE
+    launched = np.where(known, columns.start[launch], 0) if len(gpu) else launch.astype(np.int64)
+    # Of those that start together, the one that was launched first ends the gap.
+    order = np.lexsort((columns.index[gpu], launched, ~known, columns.start[gpu]))
+    ends = np.maximum.accumulate(columns.end[gpu[order]]) if len(gpu) else np.empty(0, np.int64)
+    reached = np.append(0, ends)
+    before = columns.start[gpu[order]] > reached[:-1]
+    start, at = reached[:-1][before], order[before]
+    end = columns.start[gpu[at]]
+    waited, begun, last = start.copy(), start.copy(), np.full(len(at), _NUMBER["launch"], np.int8)
+    call = launch[at]
+    last[call == NONE] = _NUMBER["unknown"]
+    if len(gpu):
+        ready = (columns.end[call] <= start) | (columns.start[gpu[first_started(launch)[at]]] < end)
+        last[(call != NONE) & ready] = _NUMBER["queued"]
+    waits = _Waits(columns)
+    for n in np.flatnonzero(last == _NUMBER["launch"]).tolist():
+        begin, launching = int(start[n]), int(columns.start[call[n]])
+        if launching > begin:
+            # The clocks of CPU and GPU may differ by a little: nothing starts before it is launched.
+            begun[n] = min(launching, int(end[n]))
+            pid = columns.lanes[columns.lane[call[n]]].pid
+            waited[n] = min(waits.until(begin, launching, pid), int(begun[n]))
+    finish = int(columns.end.max(initial=0))
+    if finish > reached[-1]:
+        dry = waits.until(int(reached[-1]), finish, None)
+        start, end = np.append(start, reached[-1]), np.append(end, finish)
+        waited, begun = np.append(waited, dry), np.append(begun, dry)
+        last = np.append(last, np.int8(_NUMBER["end"]))
+    return Gaps(start, waited, begun, end, last)
+
+
+def first_started(launch: NDArray[np.int32]) -> NDArray[np.intp]:
+    """(n) of activities with these launches, in order of start: the first of the same launch."""
+    _, first, which = np.unique(launch, return_index=True, return_inverse=True)
+    found: NDArray[np.intp] = first[which]
     return found
 
 
-def idle_by_cause(gaps: Sequence[Gap], start: int, end: int) -> dict[Cause, int]:
+def idle_by_cause(gaps: Gaps, start: int, end: int) -> dict[Cause, int]:
     """ns between ``start`` and ``end`` in which the GPU was idle, by cause; they add up to all of it.
 
     ``gaps`` are those of :func:`find_gaps`.  What remains of a gap in which the time asked for ends is
@@ -110,24 +176,23 @@ def idle_by_cause(gaps: Sequence[Gap], start: int, end: int) -> dict[Cause, int]
 class Idle:
     """The gaps of a trace, and how much of what is in those before each; asked for many steps."""
 
-    def __init__(self, gaps: Sequence[Gap]) -> None:
+    def __init__(self, gaps: Gaps) -> None:
         self._gaps = gaps
-        sums = dict.fromkeys(CAUSES, 0)
-        self._before = [dict(sums)]
-        for gap in gaps:
-            for begin, finish, cause in gap.parts():
-                sums[cause] += finish - begin
-            self._before.append(dict(sums))
+        rest = gaps.end - gaps.begun
+        by_cause = {cause: np.where(gaps.last == number, rest, 0) for cause, number in _NUMBER.items()}
+        by_cause["sync"] = gaps.waited - gaps.start
+        by_cause["cpu"] = gaps.begun - gaps.waited
+        self._before = {cause: np.append(0, np.cumsum(lengths)) for cause, lengths in by_cause.items()}
 
     def between(self, start: int, end: int) -> dict[Cause, int]:
         """As :func:`idle_by_cause`."""
         idle = dict.fromkeys(CAUSES, 0)
-        first = max(0, bisect_right(self._gaps, start, key=lambda gap: gap.start) - 1)
-        behind = bisect_left(self._gaps, end, key=lambda gap: gap.start)
+        first = max(0, int(np.searchsorted(self._gaps.start, start, "right")) - 1)
+        behind = int(np.searchsorted(self._gaps.start, end, "left"))
         # All but the first and the last of them lie inside whole.
         if behind - first > 2:
-            for cause in CAUSES:
-                idle[cause] = self._before[behind - 1][cause] - self._before[first + 1][cause]
+            for cause, before in self._before.items():
+                idle[cause] = int(before[behind - 1] - before[first + 1])
         for gap in {first: 0, behind - 1: 0} if behind > first else ():
             self._add(idle, self._gaps[gap], start, end)
         return idle
@@ -151,36 +216,11 @@ def launch_delays(activities: Iterable[Event]) -> list[int]:
     ]
 
 
-def _launched_first(activity: Event) -> tuple[int, bool, int, int]:
-    """By start; of those that start together, the one that was launched first ends the gap."""
-    launch = activity.launch
-    return activity.start, launch is None, 0 if launch is None else launch.start, activity.index
-
-
-def _pieces(start: int, activity: Event, waits: _Waits) -> tuple[tuple[int, Cause], ...]:
-    launch, end = activity.launch, activity.start
-    if launch is None:
-        return ((end, "unknown"),)
-    if launch.end <= start or launch.activities[0].start < end:
-        return ((end, "queued"),)
-    if launch.start <= start:
-        return ((end, "launch"),)
-    # The clocks of CPU and GPU may differ by a little: nothing starts before it is launched.
-    begun = min(launch.start, end)
-    waited = min(waits.until(start, launch.start, launch.lane.pid), begun)
-    return _without_empty(start, (waited, "sync"), (begun, "cpu"), (end, "launch"))
-
-
-def _without_empty(start: int, *pieces: tuple[int, Cause]) -> tuple[tuple[int, Cause], ...]:
-    ends = [start, *(end for end, _ in pieces)]
-    return tuple(piece for piece, before in zip(pieces, ends, strict=False) if piece[0] > before)
-
-
 class _Waits:
     """The calls in which the CPU waited for the GPU, asked in order of time."""
 
-    def __init__(self, trace: Trace) -> None:
-        self._ahead = sorted(_waits(trace), key=lambda wait: -wait[0])
+    def __init__(self, columns: Columns) -> None:
+        self._ahead = sorted(_waits(columns), key=lambda wait: -wait[0])
         self._returns: dict[int | str | None, _Ordered] = defaultdict(_Ordered)
         """when those that have begun return: of each process, and of all"""
 
@@ -225,34 +265,58 @@ class _Ordered:
         return self._runs[at][bisect_right(self._runs[at], most) - 1] if at >= 0 else -(2**63)
 
 
-def _waits(trace: Trace) -> Iterator[tuple[int, int, int | str]]:
+def _waits(columns: Columns) -> Iterator[tuple[int, int, int | str]]:
     """(begin, return, process) of each wait; that for a copy begins with the copy."""
-    started = _started(trace)
-    for call in trace.calls:
-        last, only_copies = started.get(id(call), (None, False))
-        if last is not None:
-            if only_copies:
-                yield last, call.end, call.lane.pid
-        elif RETURNS_AT_ONCE.isdisjoint(_WORD.findall(call.name)):
-            yield call.start, call.end, call.lane.pid
+    at_once = [not RETURNS_AT_ONCE.isdisjoint(_WORD.findall(name)) for name in columns.names]
+    calls = columns.where(Kind.CALL)
+    last, only_copies = _started(columns)
+    started = last[calls] >= 0
+    waiting = np.where(started, only_copies[calls], ~np.array(at_once, bool)[columns.name[calls]])
+    begin = np.where(started, last[calls], columns.start[calls])[waiting]
+    pids = [columns.lanes[lane].pid for lane in columns.lane[calls[waiting]].tolist()]
+    yield from zip(begin.tolist(), columns.end[calls[waiting]].tolist(), pids, strict=True)
 
 
-def _started(trace: Trace) -> dict[int, tuple[int, bool]]:
-    """By the id of an event in which something was started on the GPU: when the last of it began, and
-    whether all of it copies from or to the host.
+def _started(columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """(n) when the last began of what each call, or one inside it, started on the GPU (ns; -1 for nothing),
+    and whether all of it copies from or to the host.
     """
-    found: dict[int, tuple[int, bool]] = {}
-    for top in trace.of(Kind.ANNOTATION, Kind.OP, Kind.CALL):
-        if top.parent is not None:
-            continue
-        # what is inside before what is around it
-        for event in reversed(list(top.walk())):
-            mine = [(activity.start, _copies_host(activity)) for activity in event.activities]
-            mine += [found[id(child)] for child in event.children if id(child) in found]
-            if mine:
-                found[id(event)] = max(start for start, _ in mine), all(copies for _, copies in mine)
-    return found
+    host = np.array([_HOST_COPY.search(name) is not None for name in columns.names], bool)
+    last, only_copies = np.full(len(columns), -1, np.int64), np.ones(len(columns), bool)
+    launched = np.flatnonzero(columns.launch != NONE)
+    copies = (columns.kind[launched] == CODE[Kind.MEMCPY]) & host[columns.name[launched]]
+    np.maximum.at(last, columns.launch[launched], columns.start[launched])
+    np.logical_and.at(only_copies, columns.launch[launched], copies)
+    inside = columns.nested[_inside_calls(columns)[columns.nested]]
+    if not len(inside):
+        return last, only_copies
+    return _handed_up(columns, inside, last.tolist(), only_copies.tolist())
 
 
-def _copies_host(activity: Event) -> bool:
-    return activity.kind is Kind.MEMCPY and _HOST_COPY.search(activity.name) is not None
+_LEVELS = 64
+
+
+def _inside_calls(columns: Columns) -> NDArray[np.bool_]:
+    """(n) whether it nests in a call, at whatever depth; in a trace that is very deep maybe too often."""
+    parent = columns.parent
+    nests: NDArray[np.bool_] = parent != NONE
+    found: NDArray[np.bool_] = nests & (columns.kind[parent] == CODE[Kind.CALL])
+    for _ in range(_LEVELS if len(found) else 0):
+        more = found | (nests & found[parent])
+        if np.array_equal(more, found):
+            return found
+        found = more
+    return nests
+
+
+def _handed_up(
+    columns: Columns, inside: NDArray[np.intp], last: list[int], only_copies: list[bool]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    parent = columns.parent.tolist()
+    # what is inside before what is around it
+    for at in inside[::-1].tolist():
+        around = parent[at]
+        if last[at] >= 0 and around != NONE:
+            last[around] = max(last[around], last[at])
+            only_copies[around] &= only_copies[at]
+    return np.array(last, np.int64), np.array(only_copies, bool)

@@ -8,6 +8,7 @@
     docs/recordings/<machine>/<example>/NAME.csv       a table the example measured
     docs/recordings/<machine>/<example>/*.png          its figures
     docs/recordings/<machine>/<example>/*.svg          the same, for pages that are light or dark
+    docs/recordings/bench/                             what ``nox -s bench`` measured: tables, figures
 
 A new recording of an example is written to ``.<example>.new`` beside the old one and swapped in when whole.
 Only a recorder puts right what a killed one left; who reads changes nothing, and finds a recording that a
@@ -131,6 +132,36 @@ class MachineRecording:
             found.update(example.traces)
             found.update(example.tables)
         return found
+
+
+@dataclass(frozen=True)
+class BenchRecording:
+    """What a bench measured: programs on some processor, and so the same whatever machine a page shows."""
+
+    folder: Path
+    """there may be none"""
+
+    @cached_property
+    def tables(self) -> dict[str, Path]:
+        """File of each table by NAME."""
+        return {path.stem: path for path in sorted(self.folder.glob("*.csv"))}
+
+    @cached_property
+    def drawings(self) -> dict[str, Path]:
+        """SVG of each figure by NAME; its PNG, and what is on it in words (``.txt``), lie beside it."""
+        return {path.stem: path for path in sorted(self.folder.glob("*.svg"))}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes when any of it does."""
+        digest = hashlib.sha256()
+        for path in sorted(self.folder.glob("*.*")):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        return digest.hexdigest()[:16]
+
+
+BENCH = "bench"
+"""its folder, among those of the machines"""
 
 
 def read_machine(folder: Path, stems: Collection[str] | None = None) -> MachineRecording:

@@ -31,8 +31,8 @@ CODE = {kind: number for number, kind in enumerate(KINDS)}
 ON_GPU = np.array([kind in GPU_ACTIVITIES for kind in KINDS])
 """by number of kind: whether it is a GPU activity"""
 _STREAM_KINDS = GPU_ACTIVITIES | {Kind.GPU_ANNOTATION, Kind.SYNC}
-_ON_STREAM = np.array([kind in _STREAM_KINDS for kind in KINDS])
-_WITH_LINK = _ON_STREAM | np.array([kind is Kind.CALL for kind in KINDS])
+ON_STREAM = np.array([kind in _STREAM_KINDS for kind in KINDS])
+_WITH_LINK = ON_STREAM | np.array([kind is Kind.CALL for kind in KINDS])
 
 NONE = -1
 """stands for no event, no id"""
@@ -66,7 +66,7 @@ class Columns:
     """(n) position among the file's entries"""
     correlation: NDArray[np.int64]
     """(n) of calls and GPU activities; NONE elsewhere, and for 0"""
-    args: list[Any]
+    args: Sequence[Any]
     """n raw ``args``"""
     parent: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     """(n) position of the event that holds it, or NONE"""
@@ -80,6 +80,12 @@ class Columns:
     """(n) whether it is a Python frame whose end was missed"""
     named_op: dict[int, int] = field(default_factory=dict)
     """position of the op that the External id names, where nesting gives none"""
+    external: NDArray[np.int64] | None = None
+    """(n) External ids, NONE for none; None where they have to be read from ``args``; so are the next two"""
+    frame: NDArray[np.int64] | None = None
+    """(n) ids of Python frames"""
+    frame_parent: NDArray[np.int64] | None = None
+    """(n) the id of the frame that called it"""
 
     def __len__(self) -> int:
         return len(self.start)
@@ -303,15 +309,12 @@ def _lanes_and_ids(
     seen: dict[tuple[Any, ...], int] = {}
     lane: list[int] = []
     correlation = np.full(len(events), NONE, np.int64)
-    with_link, on_stream = _WITH_LINK[kind].tolist(), _ON_STREAM[kind].tolist()
+    with_link, on_stream = _WITH_LINK[kind].tolist(), ON_STREAM[kind].tolist()
     for at, event in enumerate(events):
         key: tuple[Any, ...] = (event.pid, event.tid)
         if with_link[at]:
             link = link_of(event.args)
-            number = integer(link.correlation)
-            if number and abs(number) < 2**64:  # 0 is CUPTI's for none, -1 others'
-                # of 64 bits, which some read as signed and some do not
-                correlation[at] = (number + 2**63) % 2**64 - 2**63
+            correlation[at] = wrapped(link.correlation)
             if on_stream[at]:
                 key = (event.pid, event.tid, integer(link.stream), integer(link.device))
         found = seen.get(key)
@@ -319,6 +322,14 @@ def _lanes_and_ids(
             found = seen[key] = lanes.setdefault(lane_of(*key), len(lanes))
         lane.append(found)
     return list(lanes), np.array(lane, np.int32), correlation
+
+
+def wrapped(value: Any) -> int:
+    """An id of 64 bits, which some read as signed and some do not; NONE for 0, and for what is none."""
+    number = integer(value)
+    if not number or abs(number) >= 2**64:  # 0 is CUPTI's for none, -1 others'
+        return NONE
+    return (number + 2**63) % 2**64 - 2**63
 
 
 def by_lane(columns: Columns, at: NDArray[np.intp]) -> list[NDArray[np.intp]]:

@@ -201,6 +201,9 @@ _MOST_OPS = 64
 
 
 def _external(columns: Columns, at: int) -> int:
+    if columns.external is not None:
+        number = int(columns.external[at])
+        return 0 if number == NONE else number
     link = link_of(columns.args[at])
     return integer(link.external if link.external is not None else link.external_2021) or 0
 

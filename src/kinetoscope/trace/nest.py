@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,29 +35,56 @@ def nest(columns: Columns, findings: Findings) -> None:
     there = np.flatnonzero(rank != NONE)
     order = there[np.lexsort((columns.index[there], rank[there], -columns.dur[there], columns.start[there]))]
     frames = columns.kind[order] == CODE[Kind.PYTHON]
-    thread = (columns.lane[order] * 2 + frames).tolist()
-    start, end = columns.start[order].tolist(), columns.end[order].tolist()
-    is_op = (columns.kind[order] == CODE[Kind.OP]).tolist()
-    parent, op = [NONE] * len(columns), [NONE] * len(columns)
-    # (position, end, innermost op) of the events that are open, outermost first
-    stacks: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-    for n, at in enumerate(order.tolist()):
-        stack = stacks[thread[n]]
-        begin, until, own = start[n], end[n], NONE
-        while stack:
-            outer, outer_end, own = stack[-1]
-            # a zero-length event at the very end is inside; one that lasts has come after it
-            if (until <= outer_end + OVERRUN and begin < outer_end) or (begin == outer_end == until):
-                parent[at] = outer
+    thread = columns.lane[order] * 2 + frames
+    by_thread = np.argsort(thread, kind="stable")
+    bounds = np.flatnonzero(np.diff(thread[by_thread])) + 1
+    parent, op = np.full(len(columns), NONE, np.int32), np.full(len(columns), NONE, np.int32)
+    crossing: list[int] = []
+    for inside in np.split(by_thread, bounds) if len(order) else ():
+        at = order[inside]
+        is_op = columns.kind[at] == CODE[Kind.OP]
+        outer, own, crosses = _nest(
+            columns.start[at].tolist(), columns.end[at].tolist(), at.tolist(), is_op.tolist()
+        )
+        parent[at], op[at] = outer, own
+        if crosses and not frames[inside[0]]:
+            crossing += inside[crosses].tolist()
+    if crossing:
+        findings.add("crossing", columns.place(int(order[min(crossing)])), len(crossing))
+    columns.parent, columns.nested, columns.op = parent, order, op
+
+
+def _nest(
+    start: list[int], end: list[int], at: list[int], is_op: list[bool]
+) -> tuple[list[int], list[int], list[int]]:
+    """For the n events of a thread, in order: their parents, their ops, and which cross others (n or more).
+
+    ``at``: the positions that parents and ops are given as.  An event is among those that cross once for
+    each that it overlaps.
+    """
+    parent, op, crossing = [NONE] * len(at), [NONE] * len(at), []
+    # those that are open, outermost first
+    ends: list[int] = []
+    outers: list[int] = []
+    for n, begin in enumerate(start):
+        until = end[n]
+        own = NONE
+        while ends:
+            outer_end = ends[-1]
+            if begin < outer_end:
+                if until <= outer_end + OVERRUN:
+                    outer = outers[-1]
+                    parent[n], own = at[outer], op[outer]
+                    break
+                crossing.append(n)
+            elif begin == outer_end == until:
+                # a zero-length event at the very end is inside; one that lasts has come after it
+                outer = outers[-1]
+                parent[n], own = at[outer], op[outer]
                 break
-            stack.pop()
-            own = NONE
-            if begin < outer_end and thread[n] % 2 == 0:
-                findings.add("crossing", columns.place(at))
-        if is_op[n]:
-            own = at
-        op[at] = own
-        stack.append((at, until, own))
-    columns.parent = np.array(parent, np.int32)
-    columns.nested = order
-    columns.op = np.array(op, np.int32)
+            ends.pop()
+            outers.pop()
+        op[n] = at[n] if is_op[n] else own
+        ends.append(until)
+        outers.append(n)
+    return parent, op, crossing

@@ -17,6 +17,7 @@ from kinetoscope.trace.columns import Columns, InexactTimes, columns
 from kinetoscope.trace.errors import TraceError
 from kinetoscope.trace.raw import decode_whole
 from kinetoscope.trace.recover import CONTROL, place, recover
+from kinetoscope.trace.stream import stream
 from kinetoscope.trace.unzip import MAX_BYTES, unzip
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ def parse(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES
 
     Raises :class:`TraceError`, naming ``path``, for empty and other files.
     """
+    streamed = stream(data, max_bytes)
+    if streamed is not None:
+        return Document(streamed[0], _device_names(streamed[1]))
     data = as_utf8(unzip(data, path, findings, max_bytes), path, findings)
     for exact in (False, True) if data.count(b'"traceEvents"') < 2 else ():
         whole = decode_whole(data, exact=exact)

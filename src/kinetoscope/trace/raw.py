@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -89,8 +90,18 @@ def decode_whole(data: bytes, *, exact: bool = False) -> tuple[list[RawEvent], A
     return document.traceEvents, document.deviceProperties  # type: ignore[return-value]
 
 
+@dataclass(frozen=True, slots=True)
+class Later:
+    """``args`` that are read from the file when somebody looks."""
+
+    read: Callable[[int], msgspec.Raw]
+    at: int
+
+
 def link_of(args: Any) -> Link:
     """Correlation, External id, stream and device in an event's ``args``."""
+    if isinstance(args, Later):
+        args = args.read(args.at)
     if isinstance(args, msgspec.Raw):
         if not memoryview(args).nbytes:
             return _NO_LINK
@@ -108,6 +119,8 @@ _NO_LINK = Link()
 
 def plain_args(args: Any) -> Mapping[str, Any]:
     """``args`` as a dictionary, with floats for decimals and None for what no float holds."""
+    if isinstance(args, Later):
+        args = args.read(args.at)
     if isinstance(args, msgspec.Raw):
         if not memoryview(args).nbytes:
             return {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kinetoscope.trace.columns import by_lane
+from kinetoscope.trace.columns import NONE, by_lane
 from kinetoscope.trace.events import Kind
 from kinetoscope.trace.fields import integer
 from kinetoscope.trace.raw import plain_args
@@ -37,13 +37,22 @@ def cut_unfinished(columns: Columns, findings: Findings) -> None:
         findings.add("unfinished", columns.place(int(marked[0])), len(marked))
 
 
+def _ids(columns: Columns, frames: NDArray[np.intp]) -> tuple[list[int | None], list[int | None]]:
+    """The ids of frames, and of those that called them; None where there is none."""
+    if columns.frame is not None and columns.frame_parent is not None:
+        known = (columns.frame[frames].tolist(), columns.frame_parent[frames].tolist())
+        ids, parents = ([None if number == NONE else number for number in column] for column in known)
+        return ids, parents
+    args = [plain_args(columns.args[at]) for at in frames.tolist()]
+    ids, parents = ([integer(found.get(key)) for found in args] for key in ("Python id", "Python parent id"))
+    return ids, parents
+
+
 def _cut(columns: Columns, last: NDArray[np.intp]) -> None:
     """``last``: the frames of a thread that end with it, in order of start."""
     if len(last) < 2:
         return
-    args = [plain_args(columns.args[at]) for at in last.tolist()]
-    ids = [integer(found.get("Python id")) for found in args]
-    parents = [integer(found.get("Python parent id")) for found in args]
+    ids, parents = _ids(columns, last)
     known = {number for number in ids if number is not None}
     open_frames: list[int] = []
     for n, (parent, number) in enumerate(zip(parents, ids, strict=True)):

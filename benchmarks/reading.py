@@ -1,0 +1,400 @@
+"""How fast Kinetoscope and others read a trace, in how much memory, and what they say: `nox -s bench`.
+
+Every measurement is of a whole process, as somebody would start it: wall-clock time, CPU time (of it and of
+what it starts) and the most memory it held, from the operating system's account of it. All subjects run one
+after the other, and then all of them again (A B C A B C …); a figure is the median of the rounds. A ratio is
+the median of the rounds' own ratios of CPU time: a machine that was busy for a while does little harm.
+
+    python benchmarks/reading.py [--traces FOLDER] [--rounds 3] [--largest 3000000] [--into FOLDER] [--quick]
+
+Without --traces the real traces in ../shared/corpus/real are read, where that is beside the checkout, those
+of more than 5 MB; else what is made by repeating the traces of the tests. Writes the tables, the plot and
+the provenance that the page reference/speed is computed from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+CORPUS = ROOT.parent / "shared" / "corpus" / "real"
+MADE_OF = ROOT / "tests" / "data" / "traces"
+RECORDED = ROOT / "docs" / "recordings" / "bench"
+SUBJECTS = Path(__file__).with_name("subjects.py")
+
+LEAST = 5_000_000
+"""bytes of JSON from which a trace is worth timing"""
+OURS = "kinetoscope"
+PEERS = ("msgspec, typed", "orjson", "json", "HolisticTraceAnalysis", "torch-tb-profiler")
+SLOWEST = "torch-tb-profiler"
+LONGER = 1_000_000
+"""entries of a longer trace; the slowest tool is spared it"""
+READERS = ("msgspec, typed", "msgspec, untyped", "pysimdjson", "orjson", "json")
+UNPACKERS = ("zlib, at once", "zlib, in pieces", "zlib-ng, in pieces", "isal, in pieces")
+NEEDS = {
+    "msgspec, typed": "msgspec",
+    "msgspec, untyped": "msgspec",
+    "orjson": "orjson",
+    "pysimdjson": "simdjson",
+    "HolisticTraceAnalysis": "hta",
+    "torch-tb-profiler": "torch_tb_profiler",
+    "isal, in pieces": "isal",
+    "zlib-ng, in pieces": "zlib_ng",
+}
+"""the module of each subject that is not ours and not Python's"""
+VERSIONS = (
+    *("msgspec", "numpy", "orjson", "pysimdjson", "isal", "zlib-ng"),
+    *("HolisticTraceAnalysis", "torch-tb-profiler", "pandas"),
+)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a process cost."""
+
+    wall: float
+    """seconds"""
+    cpu: float
+    """seconds, of the process and those it waited for"""
+    memory: int
+    """bytes, the most that it (or one it waited for) held at a time"""
+
+
+ENVIRONMENT = {
+    **{key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"},
+    "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")])),
+}
+"""of every process that is measured: all are compiled before, as what is installed is"""
+
+
+class Failed(Exception):
+    """A subject ended with an error."""
+
+
+def run(subject: str, trace: Path, *words: str) -> tuple[Spent, str]:
+    """What one process cost, and what it printed.  Raises :class:`Failed`."""
+    begin = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as wrong:
+        process = subprocess.Popen(
+            [sys.executable, str(SUBJECTS), subject, str(trace), *words],
+            stdout=out,
+            stderr=wrong,
+            env=ENVIRONMENT,
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - begin
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        wrong.seek(0)
+        if status:
+            raise Failed((wrong.read().strip().splitlines() or ["no message"])[-1][:200])
+        unit = 1 if sys.platform == "darwin" else 1024
+        return Spent(wall, used.ru_utime + used.ru_stime, used.ru_maxrss * unit), out.read()
+
+
+def measure(subjects: tuple[str, ...], trace: Path, rounds: int) -> dict[str, list[Spent]]:
+    """Each subject once in each round; those that fail are said and left out."""
+    found: dict[str, list[Spent]] = {subject: [] for subject in subjects if warm(subject)}
+    for _ in range(rounds):
+        for subject in list(found):
+            try:
+                found[subject].append(run(subject, trace)[0])
+            except Failed as error:
+                print(f"  {subject} fails on {trace.name}: {error}", flush=True)
+                del found[subject]
+    return found
+
+
+@cache
+def warm(subject: str) -> bool:
+    """Let a subject be compiled and its files be read once; whether it works."""
+    try:
+        run(subject, MADE_OF / "geglu_eager.json.gz")
+    except Failed as error:
+        print(f"  {subject} does not work here: {error}", flush=True)
+        return False
+    return True
+
+
+def middle(spent: list[Spent]) -> Spent:
+    """The median of the rounds, of each figure."""
+    return Spent(
+        statistics.median(each.wall for each in spent),
+        statistics.median(each.cpu for each in spent),
+        round(statistics.median(each.memory for each in spent)),
+    )
+
+
+def ratio(ours: list[Spent], theirs: list[Spent]) -> float:
+    """How many times our CPU time theirs is: the median of the rounds."""
+    return statistics.median(their.cpu / our.cpu for our, their in zip(ours, theirs, strict=True))
+
+
+def here(subjects: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that are installed."""
+    missing = [s for s in subjects if s in NEEDS and importlib.util.find_spec(NEEDS[s]) is None]
+    if missing:
+        print(f"not installed, and left out: {', '.join(missing)}", flush=True)
+    return tuple(subject for subject in subjects if subject not in missing)
+
+
+def sized(path: Path) -> int:
+    """Bytes of JSON in a file. In pieces: a child's memory counts from what its parent holds."""
+    with path.open("rb") as file:
+        gzipped = file.read(2) == b"\x1f\x8b"
+    size = 0
+    with (gzip.open if gzipped else open)(path, "rb") as file:
+        while piece := file.read(2**20):
+            size += len(piece)
+    return size
+
+
+def ask(*words: object) -> Any:
+    """What benchmarks/traces.py says, in a process of its own for the same reason."""
+    script = Path(__file__).with_name("traces.py")
+    done = subprocess.run([sys.executable, script, *map(str, words)], stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
+def repeated(path: Path, into: Path, events: int) -> tuple[Path, int]:
+    """A trace of about so many entries, made by repeating one; its file, and how many entries it has."""
+    into.parent.mkdir(parents=True, exist_ok=True)
+    return into, int(ask("repeat", path, into, events))
+
+
+def chosen(options: argparse.Namespace, work: Path) -> list[Path]:
+    """The traces that are read."""
+    folder = options.traces or CORPUS
+    if folder.is_dir():
+        found = sorted(path for path in folder.iterdir() if path.name.endswith((".json", ".json.gz")))
+        return found or sys.exit(f"{folder} holds no .json or .json.gz")
+    print("no traces beside the checkout: reading some made by repeating those of the tests", flush=True)
+    names = ("geglu_eager", "geglu_compiled_stack_mem")
+    return [repeated(MADE_OF / f"{n}.json.gz", work / f"{n}.json.gz", 100_000)[0] for n in names]
+
+
+def short(path: Path) -> str:
+    """How a trace is called in the tables."""
+    return path.name.removesuffix(".gz").removesuffix(".json")
+
+
+def write(folder: Path, name: str, heads: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    """Write NAME.csv."""
+    with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(heads)
+        writer.writerows(rows)
+
+
+def compare(traces: list[Path], rounds: int, into: Path, longer: Path | None) -> None:
+    """The table of tools: what each costs on each trace, and once on a longer one."""
+    rows: list[tuple[Any, ...]] = []
+    for trace in (*traces, longer) if longer else traces:
+        size = sized(trace)
+        print(f"{short(trace)}, {size / 1e6:.1f} MB of JSON", flush=True)
+        tools = tuple(tool for tool in here(PEERS) if trace is not longer or tool != SLOWEST)
+        found = measure((OURS, *tools), trace, 1 if trace is longer else rounds)
+        for tool, spent in found.items():
+            cost = middle(spent)
+            times = ratio(found[OURS], spent)
+            memory = cost.memory / middle(found[OURS]).memory
+            rows.append(
+                (
+                    *(short(trace), tool, size, f"{cost.wall:.3f}", f"{cost.cpu:.3f}", cost.memory),
+                    *(f"{times:.3f}", f"{memory:.3f}"),
+                )
+            )
+            figures = f"{cost.wall:7.2f} s {cost.cpu:7.2f} s CPU {cost.memory / 1e6:7.0f} MB {times:6.2f}×"
+            print(f"  {tool:24} {figures}", flush=True)
+    heads = ("trace", "tool", "json_bytes", "wall_s", "cpu_s", "memory_bytes", "cpu_ratio", "memory_ratio")
+    write(into, "bench_tools", heads, rows)
+
+
+def grow(
+    trace: Path, largest: int, rounds: int, into: Path, work: Path, parts: tuple[int, ...] = (12, 6, 3, 2, 1)
+) -> None:
+    """The table and the plot of how cost grows."""
+    rows: list[tuple[Any, ...]] = []
+    for part in parts:
+        path, events = repeated(trace, work / "grown.json.gz", largest // part)
+        spent = middle(measure((OURS,), path, rounds)[OURS])
+        rows.append((events, f"{spent.wall:.3f}", f"{spent.cpu:.3f}", spent.memory))
+        print(f"{events:9,d} entries: {spent.cpu:6.2f} s CPU, {spent.memory / 1e6:6.0f} MB", flush=True)
+        path.unlink()
+    write(into, "bench_growth", ("entries_count", "wall_s", "cpu_s", "memory_bytes"), rows)
+    if importlib.util.find_spec("matplotlib"):
+        draw([(int(row[0]), float(row[2])) for row in rows], into)
+
+
+def draw(points: list[tuple[int, float]], into: Path) -> None:
+    """CPU time against size, with the straight line from nothing to the largest."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure
+
+    sys.path.insert(0, str(ROOT / "src"))
+    from kinetoscope.draw.plots import describe_figure, figure_svg
+
+    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    axes = figure.subplots()
+    events, seconds = zip(*points, strict=True)
+    axes.plot([n / 1e6 for n in events], seconds, "o-", label="measured")
+    axes.plot([0, events[-1] / 1e6], [0, seconds[-1]], "--", label="in proportion to the largest")
+    axes.set(xlabel="million entries in the file", ylabel="seconds of CPU", title="Load, link and all tables")
+    axes.set_xlim(0)
+    axes.set_ylim(0)
+    axes.legend()
+    (into / "bench_growth.svg").write_text(figure_svg(figure), encoding="utf-8")
+    (into / "bench_growth.txt").write_text(describe_figure(figure) + "\n", encoding="utf-8")
+    figure.savefig(into / "bench_growth.png", dpi=150)
+
+
+def candidates(trace: Path, rounds: int, into: Path) -> None:
+    """The table of what could unpack and decode, each without what a bare process costs."""
+    rows: list[tuple[Any, ...]] = []
+    for task, subjects in (("unpack", UNPACKERS), ("unpack and decode", READERS)):
+        found = measure(("nothing", *here(subjects)), trace, rounds)
+        for subject in subjects:
+            if spent := found.get(subject):
+                cost, bare = middle(spent), middle(found["nothing"])
+                cpu = max(0.0, cost.cpu - bare.cpu)
+                rows.append((task, subject, f"{cpu:.3f}", cost.memory))
+                print(f"  {task:18} {subject:20} {cpu:6.3f} s CPU {cost.memory / 1e6:6.0f} MB", flush=True)
+    write(into, "bench_candidates", ("task", "candidate", "cpu_s", "memory_bytes"), rows)
+
+
+def answers(traces: list[Path], into: Path) -> None:
+    """The table of what each tool says of the kernels, next to what is in the file."""
+    rows: list[tuple[Any, ...]] = []
+    for trace in traces:
+        kernels, time_ns = ask("exact", trace)
+        if not kernels:
+            continue
+        for tool in (OURS, *here(("HolisticTraceAnalysis", "torch-tb-profiler"))):
+            try:
+                said = json.loads(run(tool, trace, "--answers")[1].strip().splitlines()[-1])
+            except Failed as error:
+                print(f"  {tool} has no answer for {trace.name}: {error}", flush=True)
+                said = {}
+            of_it = said["time_ns"] / time_ns if said and time_ns else ""
+            rows.append(
+                (
+                    *(short(trace), tool, said.get("kernels", ""), kernels, said.get("time_ns", ""), time_ns),
+                    f"{of_it:.6f}" if of_it != "" else "",
+                )
+            )
+            print(f"  {short(trace)[:30]:30} {tool:24} {said} of {kernels}, {time_ns}", flush=True)
+    heads = ("trace", "tool", "kernels_count", "in_file_count", "time_ns", "in_file_ns", "of_it_share")
+    write(into, "bench_answers", heads, rows)
+
+
+def small(rounds: int, into: Path) -> None:
+    """The table of a command on a small trace."""
+    trace = MADE_OF / "geglu_eager.json.gz"
+    found = measure(("nothing", "kinetoscope summary"), trace, 3 * rounds)
+    rows = []
+    for subject, spent in found.items():
+        best = min(each.wall for each in spent)
+        cost = middle(spent)
+        rows.append((subject, f"{cost.wall:.4f}", f"{cost.cpu:.4f}", f"{best:.4f}", cost.memory))
+        print(f"  {subject}: {1e3 * cost.wall:.0f} ms, {1e3 * cost.cpu:.0f} ms CPU", flush=True)
+    write(into, "bench_command", ("command", "wall_s", "cpu_s", "best_wall_s", "memory_bytes"), rows)
+
+
+def provenance(rounds: int, into: Path, took: float) -> None:
+    """On what machine and with what, as a table; no name of the machine, no path."""
+    sys.path.insert(0, str(ROOT / "src"))
+    from kinetoscope.record.provenance import here as this_machine
+    from kinetoscope.record.provenance import revision
+
+    rows = [
+        ("CPU", this_machine().machine.cpu or platform.machine()),
+        ("cores", str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())),
+        ("system", platform.system()),
+        ("Python", platform.python_version()),
+    ]
+    for name in VERSIONS:
+        try:
+            rows.append((name, importlib.metadata.version(name)))
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    rows += [
+        ("rounds", str(rounds)),
+        ("took", f"{took:.0f} s"),
+        ("recorded", datetime.now(UTC).date().isoformat()),
+        ("revision of Kinetoscope", revision(ROOT, ROOT / "src", ROOT / "benchmarks")),
+    ]
+    write(into, "bench_machine", ("what", "value"), list(rows))
+
+
+def thoroughly(options: argparse.Namespace, work: Path, made: Path) -> None:
+    """Every table."""
+    traces = chosen(options, work / "traces")
+    timed = [path for path in traces if sized(path) > LEAST] or traces
+    largest = max(timed, key=sized)
+    print("making a longer one by repeating the largest", flush=True)
+    longer, _ = repeated(largest, work / f"repeated_{LONGER}.json.gz", LONGER)
+    compare(timed, options.rounds, made, longer)
+    candidates(largest, options.rounds, made)
+    small(options.rounds, made)
+    answers(traces, made)
+    grow(largest, options.largest, min(options.rounds, 2), made, work)
+
+
+def quickly(options: argparse.Namespace, work: Path, made: Path) -> None:
+    """The tables of a test: a small trace, and no other program."""
+    global PEERS
+    PEERS = ("json",)
+    trace, _ = repeated(MADE_OF / "geglu_eager.json.gz", work / "geglu_eager.json.gz", 2_000)
+    compare([trace], options.rounds, made, None)
+    answers([trace], made)
+    grow(trace, 4_000, options.rounds, made, work, parts=(2, 1))
+
+
+def main() -> None:
+    """Measure, and write what was measured."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--traces", type=Path, help="a folder of traces to read in place of the real ones")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--largest", type=int, default=3_000_000, help="entries of the largest repeated trace"
+    )
+    parser.add_argument("--into", type=Path, help="where the tables go (docs/recordings/bench)")
+    parser.add_argument("--quick", action="store_true", help="a small trace, and Kinetoscope alone: a test")
+    options = parser.parse_args()
+    begin = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="kinetoscope-bench-") as folder:
+        work = Path(folder)
+        ENVIRONMENT["PYTHONPYCACHEPREFIX"] = str(work / "compiled")
+        made = work / "made"
+        made.mkdir()
+        (quickly if options.quick else thoroughly)(options, work, made)
+        provenance(options.rounds, made, time.perf_counter() - begin)
+        into = options.into or RECORDED
+        into.mkdir(parents=True, exist_ok=True)
+        for path in sorted(made.iterdir()):
+            shutil.copyfile(path, into / path.name)
+        print(f"took {time.perf_counter() - begin:.0f} s; written to {into}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""What `nox -s bench` starts, each in a process of its own: `python benchmarks/subjects.py SUBJECT TRACE`.
+
+A subject reads a trace as its own documentation says; with `--answers` it prints what it says of the kernels,
+as JSON: how many, and their summed ns. Nothing is imported that the subject does not need.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeAlias
+
+    Answer: TypeAlias = dict[str, int] | None
+
+_GZIP = b"\x1f\x8b"
+
+
+def _unpacked(path: str) -> bytes:
+    """The JSON of a file; all but those that bring a way of their own unpack with zlib, at once."""
+    import zlib
+
+    data = _read(path)
+    return zlib.decompress(data, 31) if data.startswith(_GZIP) else data
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:  # noqa: PTH123 (no pathlib: a bare process has none)
+        return file.read()
+
+
+def kinetoscope(path: str) -> Answer:
+    """Load, nest, link, and every table."""
+    import kinetoscope as k
+    from kinetoscope.draw.views import VIEWS
+
+    trace = k.load(path)
+    tables = {view: trace.table(view) for view in VIEWS}
+    rows = tables["kernel"]
+    return {"kernels": sum(row.calls for row in rows), "time_ns": sum(row.device for row in rows)}
+
+
+def msgspec_typed(path: str) -> Answer:
+    """A bare decode into records of what one needs of an event, and no more done with them."""
+    import msgspec
+
+    number = int | str
+    args = [("correlation", int | None, None), ("stream", number | None, None), ("device", int | None, None)]
+    inside = msgspec.defstruct("Args", args, gc=False)
+    event = [("ph", str, ""), ("cat", str, ""), ("name", str, ""), ("pid", number, 0), ("tid", number, 0)]
+    event += [("ts", float, 0.0), ("dur", float, 0.0), ("args", inside | None, None)]
+    entries = list[msgspec.defstruct("Event", event, gc=False)]
+    document = msgspec.defstruct("Document", [("traceEvents", entries)])
+    msgspec.json.decode(_unpacked(path), type=document)
+    return None
+
+
+def msgspec_untyped(path: str) -> Answer:
+    """A decode into dictionaries."""
+    import msgspec
+
+    msgspec.json.decode(_unpacked(path))
+    return None
+
+
+def orjson(path: str) -> Answer:
+    """The same, with orjson."""
+    import orjson as library
+
+    library.loads(_unpacked(path))
+    return None
+
+
+def simdjson(path: str) -> Answer:
+    """The same, with simdjson."""
+    import simdjson as library
+
+    library.loads(_unpacked(path))
+    return None
+
+
+def python_json(path: str) -> Answer:
+    """As people do it: json.load of the file."""
+    import gzip
+    import json
+
+    gzipped = _suffix(path).endswith(".gz")
+    with (gzip.open if gzipped else open)(path, "rt", encoding="utf-8") as file:
+        json.load(file)
+    return None
+
+
+def hta(path: str) -> Answer:
+    """HolisticTraceAnalysis: load, and its kernel breakdown.
+
+    For its answer all profiler steps are asked for; of its own accord it leaves out the last one.
+    """
+    import logging
+    import tempfile
+    from pathlib import Path
+
+    logging.disable(logging.CRITICAL)
+    from hta.trace_analysis import TraceAnalysis
+
+    options: dict[str, Any] = {"include_last_profiler_step": True} if "--answers" in sys.argv else {}
+    with tempfile.TemporaryDirectory() as folder:
+        inside = Path(folder, f"rank0{_suffix(path)}")
+        inside.symlink_to(path)
+        found = TraceAnalysis(trace_files={0: str(inside)}, trace_dir=folder, **options)
+        _, kernels = found.get_gpu_kernel_breakdown(
+            visualize=False, **({"num_kernels": 10**6} if options else {})
+        )
+        if not options:
+            return None
+        work = kernels[kernels.kernel_type != "MEMORY"]
+        time = round(float(work["sum (us)"].sum()) * 1000)
+        trace = found.t.get_trace(0)
+        symbols = found.t.symbol_table.get_sym_table()
+        on_stream = trace[trace.stream >= 0]
+        count = sum(not symbols[name].startswith(("Memcpy", "Memset")) for name in on_stream.name)
+    return {"kernels": count, "time_ns": time}
+
+
+def tensorboard(path: str) -> Answer:
+    """The loader of TensorBoard's plugin, on the folder of a run."""
+    import tempfile
+    from pathlib import Path
+
+    from torch_tb_profiler import io
+    from torch_tb_profiler.profiler import RunLoader
+
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, f"worker0.1.pt.trace{_suffix(path)}").symlink_to(path)
+        run = RunLoader("run", folder, io.Cache()).load()
+        profile = min(run.profiles.values(), key=lambda each: str(each.worker) != "worker0")
+        data = profile.kernel_table["data"]
+        heads = [column["name"] for column in data["columns"]]
+        calls, time = heads.index("Calls"), heads.index("Total Duration (us)")
+        return {
+            "kernels": sum(row[calls] for row in data["rows"]),
+            "time_ns": round(sum(row[time] for row in data["rows"]) * 1000),
+        }
+
+
+def nothing(path: str) -> Answer:
+    """What a process costs."""
+    return None
+
+
+def summary(path: str) -> Answer:
+    """The command."""
+    from kinetoscope.cli import main
+
+    main(["summary", path])
+    return None
+
+
+def _suffix(path: str) -> str:
+    return ".json.gz" if _read(path).startswith(_GZIP) else ".json"
+
+
+def _unpack_with(module: str) -> Callable[[str], Answer]:
+    def unpack(path: str) -> Answer:
+        import importlib
+
+        library = importlib.import_module(module)
+        data, size = _read(path), 0
+        stream = library.decompressobj(31)
+        for at in range(0, len(data), 2**14):
+            size += len(stream.decompress(data[at : at + 2**14]))
+        return None
+
+    return unpack
+
+
+def _at_once(path: str) -> Answer:
+    _unpacked(path)
+    return None
+
+
+SUBJECTS: dict[str, Callable[[str], Answer]] = {
+    "kinetoscope": kinetoscope,
+    "msgspec, typed": msgspec_typed,
+    "msgspec, untyped": msgspec_untyped,
+    "orjson": orjson,
+    "pysimdjson": simdjson,
+    "json": python_json,
+    "HolisticTraceAnalysis": hta,
+    "torch-tb-profiler": tensorboard,
+    "nothing": nothing,
+    "kinetoscope summary": summary,
+    "zlib, at once": _at_once,
+    "zlib, in pieces": _unpack_with("zlib"),
+    "isal, in pieces": _unpack_with("isal.isal_zlib"),
+    "zlib-ng, in pieces": _unpack_with("zlib_ng.zlib_ng"),
+}
+
+if __name__ == "__main__":
+    answer = SUBJECTS[sys.argv[1]](sys.argv[2])
+    if "--answers" in sys.argv:
+        import json
+
+        print("\n" + json.dumps(answer))

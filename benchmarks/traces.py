@@ -1,0 +1,90 @@
+"""Longer traces, made by repeating one, and what a trace holds exactly: for benchmarks/reading.py.
+
+    python benchmarks/traces.py repeat TRACE INTO ENTRIES
+    python benchmarks/traces.py exact TRACE
+
+Prints the answer as JSON. Nothing of Kinetoscope's is used.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+try:
+    from orjson import dumps
+except ImportError:
+
+    def dumps(value: Any) -> bytes:
+        """The same, slower."""
+        return json.dumps(value, ensure_ascii=False).encode()
+
+
+def unpacked(path: Path) -> bytes:
+    """The JSON of a file."""
+    data = path.read_bytes()
+    return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+
+
+def repeat(path: Path, into: Path, events: int) -> int:
+    """Write a trace of about so many entries: one that is repeated, later each time and with ids of its own.
+
+    Returns how many entries it has.
+    """
+    document = json.loads(unpacked(path))
+    entries = document["traceEvents"] if isinstance(document, dict) else document
+    timed = [entry for entry in entries if "ts" in entry]
+    begin = min(float(entry["ts"]) for entry in timed)
+    length = int(max(float(entry["ts"]) + float(entry.get("dur") or 0) for entry in timed) - begin) + 1000
+    times = max(1, round(events / len(entries)))
+    with gzip.open(into, "wb", compresslevel=1) as file:
+        file.write(b'{"schemaVersion": 1, "traceEvents": [')
+        for n in range(times):
+            lines = [dumps(_moved(entry, n, length)) for entry in entries]
+            file.write((b"" if n == 0 else b",") + b"\n" + b",\n".join(lines))
+        file.write(b"\n]}\n")
+    return times * len(entries)
+
+
+_IDS = ("correlation", "External id", "Python id", "Python parent id")
+_ID_STEP = 10_000_000
+
+
+def _moved(entry: dict[str, Any], n: int, length: int) -> dict[str, Any]:
+    if n == 0 or "ts" not in entry:
+        return entry
+    moved = {**entry, "ts": round(float(entry["ts"]) + n * length, 3)}
+    if isinstance(entry["ts"], int):
+        moved["ts"] = entry["ts"] + n * length
+    args = entry.get("args")
+    if isinstance(args, dict):
+        ids = {key: args[key] + n * _ID_STEP for key in _IDS if isinstance(args.get(key), int) and args[key]}
+        moved["args"] = {**args, **ids}
+    if isinstance(entry.get("id"), int):
+        moved["id"] = entry["id"] + n * _ID_STEP
+    return moved
+
+
+def exact(trace: Path) -> tuple[int, int]:
+    """How many kernels a file has and their summed ns: json, decimals and a loop, nothing of ours."""
+    document = json.loads(unpacked(trace), parse_float=Decimal, strict=False)
+    entries = document["traceEvents"] if isinstance(document, dict) else document
+    kernels = [e for e in entries if e.get("ph") == "X" and str(e.get("cat", "")).lower() == "kernel"]
+    return len(kernels), int(sum(Decimal(entry["dur"]) for entry in kernels) * 1000)
+
+
+def main(task: str, trace: str, *more: str) -> None:
+    """What the command line asks."""
+    if task == "repeat":
+        into, events = more
+        print(repeat(Path(trace), Path(into), int(events)))
+    else:
+        print(json.dumps(exact(Path(trace))))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
