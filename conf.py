@@ -98,6 +98,7 @@ html_baseurl = SITE
 templates_path = ["docs/_templates"]
 html_static_path = ["docs/_static"]
 html_css_files = ["book.css"]
+html_js_files = [("book.js", {"defer": "defer"})]
 html_favicon = "docs/_static/favicon.svg"
 html_show_sphinx = False
 # Nothing is indexed: the page would be empty.

@@ -224,7 +224,7 @@ def test_a_page_is_that_of_each_machine(built) -> None:
     mine, others = text_on(html, 0), text_on(html, 1)
     assert "two layers not measured here" in others and "not measured here" not in mine
     assert "holds here: 2.72 µs" in mine and "does not hold here: 8.16 µs" in others
-    assert "– not measured here count(geglu_eager.kernels) == 5" in others
+    assert "– not measured here What was asked of the recording count(geglu_eager.kernels) == 5" in others
     assert "sweep cannot be shown here." in others and "cannot be shown" not in mine
     assert "geglu_eager cannot be shown here." in others
     assert "Only ninety, 2.72 µs" in mine and "Only ninety" not in others

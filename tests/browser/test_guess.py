@@ -136,12 +136,15 @@ def test_on_paper_the_answer_is_open(website, browser, served, javascript: bool)
     with Visit(browser, served, "light", javascript=javascript) as visit:
         visit.open("read/linear")
         box = visit.page.locator(".ks-guess").first
-        visit.page.emulate_media(media="print")
+        visit.page.emulate_media(media="print", reduced_motion="no-preference")
         if not javascript:
             assert box.locator(".ks-evidence").evaluate(SHOWN)
         else:
             visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
             assert box.locator(".ks-answer").evaluate("details => details.open")
+            # paper has the first moment of what moves
+            assert box.evaluate("box => box.getAnimations({ subtree: true }).length") == 0
+            assert visit.page.locator(":is(.sd-dropdown, .ks-how):not([open])").count() == 0
             visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
             assert not box.locator(".ks-answer").evaluate("details => details.open")
         assert not box.locator("summary").is_visible()

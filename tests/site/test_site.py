@@ -254,7 +254,11 @@ def words(page) -> str:
     html = page.html
     for told in (
         *("<figure.*?</figure>", "<table.*?</table>", '<span class="ks-measured".*?</span>'),
-        *('<div class="ks-banner.*?</div>', '<p class="ks-verdict".*?</p>'),
+        *(
+            '<div class="ks-banner.*?</div>',
+            '<p class="ks-verdict".*?</p>',
+            '<details class="ks-how".*?</details>',
+        ),
     ):
         html = re.sub(told, "", html, flags=re.DOTALL)
     return re.sub(r"<[^>]+>", "", html)

@@ -10,7 +10,7 @@ from kinetoscope.book import banner, gallery, published, stage, used, verdicts, 
 from kinetoscope.book.alive import setup_alive
 from kinetoscope.book.book import book_of
 from kinetoscope.book.chain import DispatchChain
-from kinetoscope.book.claims import Claim, Reported, When
+from kinetoscope.book.claims import setup_claims
 from kinetoscope.book.config import setup_config
 from kinetoscope.book.course import setup_course
 from kinetoscope.book.discovery import setup_discovery
@@ -45,6 +45,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_guess(app)
     setup_switch(app)
     setup_ladder(app)
+    setup_claims(app)
     setup_plot(app)
     setup_course(app)
     setup_discovery(app)
@@ -55,9 +56,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("reference-table", ReferenceTable)
     app.add_directive("trace-compare", TraceCompare)
     app.add_directive("dispatch-chain", DispatchChain)
-    app.add_directive("claim", Claim)
-    app.add_directive("reported", Reported)
-    app.add_directive("when", When)
     app.add_directive("kernel-name", KernelNameTable)
     app.add_role("measured", Measured())
     app.add_role("published", Published())

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from docutils import nodes
 from docutils.nodes import Node
 from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
 
 from kinetoscope.book.book import Book, book_of
 from kinetoscope.book.compute import compute
@@ -26,6 +27,9 @@ from kinetoscope.book.used import note_fault
 from kinetoscope.book.verdicts import Elsewhere, Outcome, Verdict, add_verdict
 from kinetoscope.measure import show
 
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
 SAID: dict[Outcome, str] = {
     "holds": "holds here",
     "in part": "holds in part",
@@ -33,6 +37,10 @@ SAID: dict[Outcome, str] = {
     "not measured": "not measured here",
 }
 _MARKS: dict[Outcome, str] = {"holds": "✓", "in part": "◐", "fails": "✗", "not measured": "–"}
+
+
+class judged_by(nodes.General, nodes.Element):
+    """The expression that a verdict was computed from."""
 
 
 class _Judged(SphinxDirective):
@@ -83,7 +91,7 @@ class _Judged(SphinxDirective):
             self.asked = ()
             verdict, value = self.judge(body)
             verdicts.append(verdict)
-            return [self._line(verdict, value)]
+            return [self._line(verdict, value), _how(verdict)]
 
         lines = for_each_machine(self.env, line)
         verdict = verdicts[0]
@@ -114,8 +122,6 @@ class _Judged(SphinxDirective):
         line += nodes.strong("", f"{_MARKS[outcome]} {SAID[outcome]}")
         if value is not None:
             line += [nodes.Text(": "), value]
-        line += nodes.Text("  ")
-        line += nodes.literal(verdict.expression, verdict.expression, classes=["ks-expression"])
         line += self._evidence()
         return line
 
@@ -138,6 +144,22 @@ class _Judged(SphinxDirective):
     def sentence(self, body: list[Node]) -> str:
         first = next((node for node in body if isinstance(node, nodes.paragraph)), None)
         return " ".join(first.astext().split()) if first is not None else ""
+
+
+def _how(verdict: Verdict) -> Node:
+    """The expression behind a verdict."""
+    code = nodes.literal(verdict.expression, verdict.expression, classes=["ks-expression"])
+    return judged_by("", nodes.paragraph("", "", code))
+
+
+def visit_judged_by(translator: HTML5Translator, node: judged_by) -> None:
+    """On a screen with room it is always seen, which the stylesheet does; else it is opened."""
+    translator.body.append('<details class="ks-how"><summary>What was asked of the recording</summary>\n')
+
+
+def depart_judged_by(translator: HTML5Translator, node: judged_by) -> None:
+    """Its end."""
+    translator.body.append("</details>\n")
 
 
 def _outcome_class(verdict: Verdict) -> str:
@@ -286,3 +308,11 @@ class When(SphinxDirective):
             )
             note_fault(self.env)
         return value is True
+
+
+def setup_claims(app: Sphinx) -> None:
+    """Registers the three directives, and what opens in the box of the first two."""
+    app.add_node(judged_by, html=(visit_judged_by, depart_judged_by))
+    app.add_directive("claim", Claim)
+    app.add_directive("reported", Reported)
+    app.add_directive("when", When)

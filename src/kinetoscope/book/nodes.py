@@ -16,7 +16,7 @@ from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx_gallery.directives import imgsgnode
 
-from kinetoscope.book import ladder, plot
+from kinetoscope.book import claims, ladder, plot
 from kinetoscope.book.book import book_of
 from kinetoscope.book.measured import measured
 from kinetoscope.book.walkable import tools_html
@@ -110,6 +110,8 @@ class ForPaper(SphinxPostTransform):
             drawn.replace_self(drawn.children)
         for words in list(self.document.findall(of_trace)):
             words.replace_self(words.children)
+        for asked in list(self.document.findall(claims.judged_by)):
+            asked.replace_self(asked.children)
         # Sphinx-Gallery's figures are known to HTML and to LaTeX, which is the one that shows PDFs.
         for figure in list(self.document.findall(imgsgnode)) if book_of(self.env).picture != "pdf" else ():
             figure.replace_self(nodes.paragraph(text=figure["alt"] or ""))

@@ -144,13 +144,4 @@
 
   ask();
   document.addEventListener("kinetoscope:machine", ask);
-
-  // On paper nothing can be opened.
-  /** @type {Guess[]} */
-  let opened = [];
-  addEventListener("beforeprint", () => {
-    opened = [...guesses.values()].filter((guess) => !guess.answer.open);
-    opened.forEach((guess) => (guess.answer.open = true));
-  });
-  addEventListener("afterprint", () => opened.forEach((guess) => (guess.answer.open = false)));
 })();

@@ -65,6 +65,15 @@
       near.observe(figure);
     }
   };
+  // On paper nothing can be opened: answers, and what was asked of the recording.
+  /** @type {HTMLDetailsElement[]} */
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:is(.ks-answer, .ks-how, .sd-dropdown):not([open])")];
+    for (const details of opened) details.open = true;
+  });
+  addEventListener("afterprint", () => opened.forEach(details => (details.open = false)));
+
   // Figures of another machine come into the page when it is chosen.
   document.addEventListener("kinetoscope:machine", watch);
 
