@@ -445,6 +445,7 @@ def launches_for(x, gate):
 # our kernels goes to plain PyTorch, and the reason is told, once.
 
 FEW, ALIGNED = 64, 16
+KNOWN = (torch.Tensor, nn.Parameter)
 
 
 def check(x, gate, up, down):
@@ -471,7 +472,7 @@ def why_not(x, gate, up, down):
         return "gradients are wanted (torch.no_grad() says that they are not)"
     if torch.is_autocast_enabled(x.device.type):
         return "autocast is on, which decides itself on data types"
-    if any(type(t) not in (torch.Tensor, nn.Parameter) for t in tensors):
+    if any(type(t) not in KNOWN for t in tensors):
         return "a tensor is of a class of its own, which may hold its numbers otherwise"
     if x.dtype not in (torch.bfloat16, torch.float16):
         return f"there is no kernel for {x.dtype}"
@@ -1056,53 +1057,48 @@ if lesson and device == "cuda":
 if lesson and device == "cuda":
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5, 5), layout="constrained")  # read on a phone as well
+    figure, axes = plt.subplots(figsize=(4.4, 5.2), layout="constrained")  # narrow: for a phone as well
     axes.set_xscale("log")
     axes.set_yscale("log")
     ridge = rate / bandwidth
-    roof = [[0.1, ridge, 3000], [0.1 * bandwidth / 1e6, rate / 1e6, rate / 1e6]]
+    roof = [[0.1, ridge, 4000], [0.1 * bandwidth / 1e6, rate / 1e6, rate / 1e6]]
     axes.plot(*roof, color="#222222", zorder=0)
-    axes.annotate("the memory", (12, 15 * bandwidth / 1e6), fontsize=11, ha="right")
-    axes.annotate("the tensor cores", (2800, 1.4 * rate / 1e6), fontsize=11, ha="right")
+    axes.annotate("the memory", (6, 9 * bandwidth / 1e6), fontsize=13, ha="right")
+    axes.annotate("the tensor cores", (4000, 1.5 * rate / 1e6), fontsize=13, ha="right")
     looks = {"eager": ("#0072b2", "o"), "compiled": ("#d55e00", "s"), "fused": ("#00795c", "^")}
-    places = {  # which name, how far from its point, on which side
-        "gate": ("gate, up, down", -4, -36, "center"),
-        "gelu": ("gelu", 9, -5, "left"),
-        "multiplication": ("multiplication", 9, -5, "left"),
-        "gelu and multiplication": ("gelu and multiplication", -9, 3, "right"),
-        "gate, up, gelu": ("gate, up, gelu", -4, -20, "left"),
+    places = {  # which name, where it stands as a share of the picture
+        ("eager", "gate"): ("gate, up,\ndown", 0.66, 0.62),
+        ("eager", "gelu"): ("gelu", 0.46, 0.43),
+        ("eager", "multiplication"): ("multiplication", 0.24, 0.11),
+        ("compiled", "gelu and multiplication"): ("gelu and\nmultiplication", 0.42, 0.26),
+        ("fused", "gate, up, gelu"): ("gate, up,\ngelu", 0.76, 0.73),
     }
     for way, (color, marker) in looks.items():
         mine = [line for line in lines if line[0] == way]
-        axes.plot(
-            [flops / moved for _, _, flops, moved, _, _ in mine],
-            [flops / median / 1e6 for _, _, flops, _, _, median in mine],
-            marker,
-            color=color,
-            markersize=8,
-            label=way,
-        )
-        for _, kernel, flops, moved, _, median in mine:
-            if kernel in places:
-                name, right, above, side = places[kernel]
+        at = {k: (flops / moved, flops / median / 1e6) for _, k, flops, moved, _, median in mine}
+        axes.plot(*zip(*at.values(), strict=True), marker, color=color, markersize=9, label=way)
+        for kernel, point in at.items():
+            if (way, kernel) in places:
+                name, *place = places[way, kernel]
                 axes.annotate(
                     name,
-                    (flops / moved, flops / median / 1e6),
-                    xytext=(right, above),
-                    textcoords="offset points",
-                    ha=side,
-                    fontsize=10,
+                    point,
+                    xytext=place,
+                    textcoords="axes fraction",
+                    va="center",
+                    fontsize=13,
                     color=color,
+                    arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.8},
                 )
-    axes.set_ylim(top=3 * rate / 1e6)
-    axes.set_xlim(0.015, 20000)
-    axes.set_xlabel("operations per byte", fontsize=12)
-    axes.set_ylabel("TFLOP/s", fontsize=12)
-    axes.set_title(f"GeGLU MLP, {rows} rows, {dim} to {hidden}, {args.dtype}", fontsize=12)
-    axes.legend(loc="lower right", fontsize=11)
+    axes.set_ylim(0.2, 5 * rate / 1e6)
+    axes.set_xlim(0.06, 6000)
+    axes.set_xlabel("operations per byte", fontsize=13)
+    axes.set_ylabel("TFLOP/s", fontsize=13)
+    axes.set_title(f"{rows} rows, {dim} to {hidden}, {args.dtype}", fontsize=13)
+    axes.legend(loc="upper left", fontsize=13, frameon=False, handletextpad=0.2)
     axes.grid(color="#dddddd", linewidth=0.8)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=11)
+    axes.tick_params(labelsize=12)
     figure.savefig(args.out / "geglu_roofline.png", dpi=150)
 
 # %%
