@@ -607,7 +607,7 @@ class FusedGeGLUMLP(nn.Module):
             with torch.no_grad():
                 expected, got = mlp(few).float(), ours.layer_by_layer(few).float()
             allowed = max(8 * torch.finfo(weight.dtype).eps, 1e-4) * expected.norm()
-            if (expected - got).norm() > allowed:
+            if expected.shape != got.shape or (expected - got).norm() > allowed:
                 raise ValueError(
                     f"{type(mlp).__name__} does not compute down(gelu(gate(x)) * up(x)), "
                     "with GELU's tanh form: keep it as it is"
