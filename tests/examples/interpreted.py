@@ -316,7 +316,10 @@ def fused_compiles() -> None:
     torch.library.opcheck(
         torch.ops.geglu.fused_mlp, (x, *weights), test_utils=["test_schema", "test_faketensor"]
     )
-    # With gradients it is the plain MLP that is compiled.
+    # Under autocast, and with gradients, it is the plain MLP that is compiled.
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        assert torch.compile(ours, backend=keep, fullgraph=True)(x).dtype is torch.bfloat16
+    assert "geglu.fused_mlp.default" not in graphs.pop()
     compiled = torch.compile(ours, backend=keep, fullgraph=True)
     compiled(x.requires_grad_()).sum().backward()
     assert x.grad is not None
