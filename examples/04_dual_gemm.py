@@ -108,7 +108,7 @@ if args.step in ("specialised", "pingpong") and not hopper:
 if args.step in ("specialised", "pingpong") and dtype_name == "fp32":
     parser.error(f"--step {args.step}: is for bf16 and fp16")
 if dim * dtype.itemsize % 16 or hidden * dtype.itemsize % 16:
-    parser.error("--dim, --hidden: rows must be multiples of 16 bytes, for the copy engine's sake")
+    parser.error("--dim, --hidden: rows must be multiples of 16 bytes, for TMA's sake")
 if args.counters and device == "cpu":
     parser.error("--counters: needs a GPU")
 if device == "cpu" and lesson:
