@@ -42,10 +42,12 @@ generation (H100, H200).
 import argparse
 import csv
 import io
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from functools import partial
 from pathlib import Path
@@ -106,7 +108,7 @@ if args.step in ("specialised", "pingpong") and not hopper:
 if args.step in ("specialised", "pingpong") and dtype_name == "fp32":
     parser.error(f"--step {args.step}: is for bf16 and fp16")
 if dim * dtype.itemsize % 16 or hidden * dtype.itemsize % 16:
-    parser.error("--dim, --hidden: rows must be multiples of 16 bytes, for the copy engine's sake")
+    parser.error("--dim, --hidden: rows must be multiples of 16 bytes, for TMA's sake")
 if args.counters and device == "cpu":
     parser.error("--counters: needs a GPU")
 if device == "cpu" and lesson:
@@ -889,6 +891,8 @@ if lesson and device == "cuda":
             assert quality[step][0] <= quality["eager"][0], f"{step} is less exact than eager"
         del results
         times = measure(variants)
+        # For a look into it at the end: a profiler would disturb what is still to be timed.
+        compiled_graph = capture(variants["compiled"][:1])[0]
     write_table("dual_gemm", [(name, times[name], *quality[name]) for name in variants])
 elif lesson:
     print("Times need a GPU: the interpreter's would say nothing about the kernels.")
@@ -987,6 +991,87 @@ if lesson:
     last = prepare(available[-1], inputs)
     report("dual_gemm_eager", record("dual_gemm", lambda: eager(*inputs)))
     report("dual_gemm_fused", record("dual_gemm", lambda: last(out)))
+
+# %%
+# What the compiler chose
+# -----------------------
+# For its pointwise kernel the compiler times a few ways to launch it, once, while it compiles: with so
+# many programs of so many threads. What it takes may differ from one process to the next, and so does
+# the time. Which was it in this one? A short profile of the graph that was timed above tells.
+
+
+def chosen(graph):
+    """(programs, threads of one, median us) of the compiler's pointwise kernel in a CUDA graph."""
+    with torch.profiler.profile(activities=[ProfilerActivity.CUDA]) as prof:
+        for _ in range(9):
+            graph.replay()
+            torch.cuda.synchronize()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "trace.json")
+        prof.export_chrome_trace(str(path))
+        events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+    found = [e for e in events if e.get("cat") == "kernel" and e["name"].startswith("triton_poi")]
+    if not found:
+        return None, None, None
+    programs, threads = (found[0]["args"][key][0] for key in ("grid", "block"))
+    return programs, threads, torch.tensor([float(e["dur"]) for e in found]).median().item()
+
+
+if lesson and device == "cuda":
+    programs, threads, us = chosen(compiled_graph)
+    if us is not None:
+        print(f"compiled: {programs} programs of {threads} threads, {us:.1f} us")
+    with (args.out / "dual_gemm_choice.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["variant", "programs", "threads", "kernel_us"])
+        table.writerow(["compiled", programs, threads, us])
+    print(f"Table: {args.out / 'dual_gemm_choice.csv'}")
+
+# %%
+# The clock
+# ---------
+# A GPU lowers its clock when it would draw more power than it may. How far? ``nvidia-smi``, which
+# comes with the driver, reads both every 50 ms, while a variant runs for two seconds without a pause.
+# Where there is no ``nvidia-smi``, this is said, and there is no table.
+
+
+def clock_of(call, program, seconds=2.0):
+    """(MHz, W): medians of what is read in the second half of some seconds of call()."""
+    gpu = f"GPU-{torch.cuda.get_device_properties(0).uuid}"
+    command = [program, "-i", gpu, "--query-gpu=clocks.sm,power.draw", "--format=csv,noheader,nounits"]
+    graph, _ = capture([call] * 24)
+    with subprocess.Popen([*command, "-lms", "50"], stdout=subprocess.PIPE, text=True) as reader:
+        stop = time.perf_counter() + seconds
+        while time.perf_counter() < stop:
+            graph.replay()
+            torch.cuda.synchronize()
+        reader.terminate()
+        said = reader.communicate()[0].splitlines()
+    read = [line.split(",") for line in said[len(said) // 2 : -1]]
+    try:
+        return torch.tensor([[float(value) for value in pair] for pair in read]).median(0)[0].tolist()
+    except (ValueError, IndexError):
+        return None
+
+
+if lesson and device == "cuda":
+    program = shutil.which("nvidia-smi")
+    names = ["eager", "compiled", *(n for n in ("tma", "pingpong") if n in available)]
+    with torch.no_grad():
+        calls = {"eager": partial(eager, *sets[0]), "compiled": partial(compiled, *sets[0])}
+        for name in names[2:]:
+            calls[name] = calls_of(name, sets[:1])[0]
+        clocks = {name: clock_of(calls[name], program) for name in names} if program else {}
+    if clocks and None not in clocks.values():
+        with (args.out / "dual_gemm_clock.csv").open("w", newline="") as file:
+            table = csv.writer(file)
+            table.writerow(["variant", "clock_mhz", "power_w"])
+            for name, (clock, power) in clocks.items():
+                print(f"{name:22}{clock:6.0f} MHz {power:6.0f} W")
+                table.writerow([name, f"{clock:.0f}", f"{power:.1f}"])
+        print(f"Table: {args.out / 'dual_gemm_clock.csv'}")
+    else:
+        print("nvidia-smi was not found, or reads no clock here: no table of clocks.")
 
 # %%
 # What the hardware counted

@@ -317,7 +317,7 @@ print("far from zero:", ", ".join(f"{a:g} -> {b:g}" for a, b in zip(ends, result
 # is not in a graph: there, another engine would do it, which is slower.) A kernel like ours can only
 # be as fast as the memory is.
 
-MINIMUM = {"flat": pair, "views": halves}
+LAYOUTS = {"flat": pair, "views": halves}
 
 
 def capture(fn, inputs):
@@ -363,7 +363,7 @@ if lesson and device == "cuda":
     with torch.no_grad():
         block = torch.randn(2**28, device=device)  # 1 GiB
         target = torch.empty_like(block)
-        for layout, make in MINIMUM.items():
+        for layout, make in LAYOUTS.items():
             torch.compiler.reset()
             fns = {"eager": eager, "compiled": torch.compile(eager, dynamic=False), "ours": geglu}
             if liger is not None:
@@ -454,7 +454,7 @@ if lesson:
 
 if not lesson:
     layout = "views" if args.views else "flat"
-    gate, up = MINIMUM[layout](rows, hidden, dtype)
+    gate, up = LAYOUTS[layout](rows, hidden, dtype)
     check(gate, up, f"{args.dtype} {(rows, hidden)}, {layout}")
     parts = ["pointwise", layout, str(rows), str(hidden)]
     parts += [args.dtype] * (args.dtype != "bf16") + ["cpu"] * (device == "cpu")

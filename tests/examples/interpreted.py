@@ -203,9 +203,45 @@ def fused_module() -> None:
             "do not make a GeGLU MLP",
         ),
         (lambda m: m.up_proj.half(), ValueError, "convert or move them"),
+        (
+            lambda m: m.register_forward_hook(lambda _m, _x, out: 2 * out),
+            ValueError,
+            "does not compute down(gelu",
+        ),
     ]:
         change(other := plain(16, 32))
         raises(kind, words, lambda other=other: ours.from_mlp(other))
+
+
+def fused_never_something_else() -> None:
+    """What the MLP's layers have come to be later is not lost: hooks, weights, data types, autocast."""
+    ours, plain = EXAMPLE["FusedGeGLUMLP"], EXAMPLE["GeGLUMLP"]
+    torch.manual_seed(0)
+    mlp, x = plain(16, 32).eval(), torch.randn(3, 16)
+    fused = ours.from_mlp(mlp)
+    with torch.no_grad():
+        for weights in (mlp.state_dict(), plain(16, 32).state_dict()):
+            fused.load_state_dict(weights)
+            assert torch.equal(fused(x), mlp(x))
+        with torch.autocast("cpu", torch.bfloat16):
+            for call in (fused, torch.compile(fused, backend="eager", fullgraph=True)):
+                assert call(x).dtype is torch.bfloat16
+                assert torch.equal(call(x), mlp(x))
+            assert torch.equal(fused(x.bfloat16()), mlp(x.bfloat16()))
+        for name in ("gate_proj", "up_proj", "down_proj"):
+            layer = getattr(mlp, name)
+            before = mlp(x)
+            hook = layer.register_forward_hook(lambda _layer, _inputs, result: 2 * result)
+            assert not torch.equal(mlp(x), before)
+            assert torch.equal(fused(x), mlp(x)), f"a hook of {name} is not called"
+            hook.remove()
+            layer.forward = lambda x, forward=layer.forward: 3 * forward(x)
+            assert torch.equal(fused(x), mlp(x)), f"forward of {name} is not called"
+            del layer.forward
+    fused.up_proj.half()
+    raises(TypeError, "convert one of them", lambda: fused(x))
+    fused.up_proj = torch.nn.Linear(16, 31, bias=False)
+    raises(ValueError, "do not make a GeGLU MLP", lambda: fused(x))
 
 
 def fused_reasons() -> None:
@@ -237,12 +273,23 @@ def fused_reasons() -> None:
         def is_contiguous(self) -> bool:
             return self.whole
 
+    why_not.__globals__["KNOWN"] += (OnGPU,)
     generation = [(9, 0)]
     torch.cuda.get_device_capability = lambda device=None: generation[0]
     gate, down = OnGPU(32, 16), OnGPU(16, 32)
     assert why_not(OnGPU(3, 16), gate, gate, down) is None
     assert "no kernel for torch.float32" in why_not(OnGPU(3, 16, dtype=torch.float32), gate, gate, down)
-    assert "gradients are wanted" in why_not(OnGPU(3, 16), OnGPU(32, 16, requires_grad=True), gate, down)
+    tensors = [OnGPU(3, 16), gate, gate, down]
+    for place, tensor in enumerate(tensors):
+        wanted = OnGPU(*tensor.shape, requires_grad=True)
+        told = why_not(*tensors[:place], wanted, *tensors[place + 1 :])
+        assert told is not None, f"a gradient of tensor {place} would be lost"
+        assert "gradients are wanted" in told
+        other = type("Other", (OnGPU,), {})(*tensor.shape)
+        assert "of a class of its own" in why_not(*tensors[:place], other, *tensors[place + 1 :])
+    torch.set_autocast_enabled("cuda", True)  # torch.autocast leaves it off where there is no GPU
+    assert "autocast is on" in why_not(*tensors)
+    torch.set_autocast_enabled("cuda", False)
     with torch.no_grad():
         assert why_not(OnGPU(3, 16, requires_grad=True), gate, gate, down) is None
     assert "no multiple of 16 bytes" in why_not(OnGPU(3, 12), OnGPU(32, 12), OnGPU(32, 12), OnGPU(12, 32))
@@ -269,7 +316,10 @@ def fused_compiles() -> None:
     torch.library.opcheck(
         torch.ops.geglu.fused_mlp, (x, *weights), test_utils=["test_schema", "test_faketensor"]
     )
-    # With gradients it is the plain MLP that is compiled.
+    # Under autocast, and with gradients, it is the plain MLP that is compiled.
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        assert torch.compile(ours, backend=keep, fullgraph=True)(x).dtype is torch.bfloat16
+    assert "geglu.fused_mlp.default" not in graphs.pop()
     compiled = torch.compile(ours, backend=keep, fullgraph=True)
     compiled(x.requires_grad_()).sum().backward()
     assert x.grad is not None
@@ -288,6 +338,7 @@ TESTS = {
         ["--rows", "1", "--dim", "16", "--hidden", "16"],
         fused_few_rows,
         fused_module,
+        fused_never_something_else,
         fused_compiles,
         fused_reasons,
     ),

@@ -36,7 +36,7 @@ def interpreted(folder: Path, script: str, *changes: tuple[str, str]) -> subproc
 
 @pytest.mark.torch
 @pytest.mark.parametrize(
-    ("script", "tests"), [("04_pointwise_geglu", 2), ("04_dual_gemm", 3), ("04_fused_mlp", 4)]
+    ("script", "tests"), [("04_pointwise_geglu", 2), ("04_dual_gemm", 3), ("04_fused_mlp", 5)]
 )
 def test_kernels_agree_with_float64(tmp_path, script, tests):
     done = interpreted(tmp_path, script)
