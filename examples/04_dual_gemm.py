@@ -14,7 +14,7 @@ Two products and a GELU in one kernel
 ``gelu(x @ gate.T) * (x @ up.T)`` is two matrix products and a pointwise part. A compiler fuses the
 pointwise part and leaves the products to a library; so both results, each as large as the hidden
 layer, are written to memory and read again. Here all of it is one kernel, in six steps from plain
-to fast. Each step changes one thing and is measured.
+to fast. Each step has one idea and is measured.
 
 Run it with no flags for the whole lesson, or with flags for one run::
 
@@ -336,12 +336,13 @@ def persistent(x, woven, hidden, out, group=8):
 
 
 # %%
-# Step 4: let the copy engine fetch
-# ---------------------------------
-# So far every thread computed addresses, for every number it fetched. Hopper has an engine for
-# that, the *tensor memory accelerator* (TMA). It is given a *descriptor*, which says where a tensor
-# is, how large, and how large a box to fetch. A box outside the tensor is filled with zeros, and
-# what hangs over is not written; so the masks go as well. In the kernel a load is one line.
+# Step 4: let the TMA fetch
+# -------------------------
+# So far every thread computed addresses, for every number it fetched. Hopper has a part of its own for
+# that, the *tensor memory accelerator* (TMA); where comments say "the engine", it is meant. It is given
+# a *descriptor*, which says where a tensor is, how large, and how large a box to fetch. A box outside
+# the tensor is filled with zeros, and what hangs over is not written; so the masks go as well. In the
+# kernel a load is one line.
 
 
 @triton.jit
@@ -399,15 +400,47 @@ def tma(x, woven, hidden, out, group=8):
 #
 # - A *ring* of buffers in shared memory, each for one box of x and one of each weight. Gate's rows
 #   and up's land side by side in one buffer, so the weights need not be woven any more.
-# - Two *barriers* for each buffer: ``full`` (the engine has delivered) and ``empty`` (nobody needs it
-#   any more). A barrier has a *phase*, 0 or 1, which flips each time it completes; who waits says
-#   for which phase. A buffer's phase is the parity of how often the ring went round before.
-# - One warp that fetches: it waits for ``empty``, and tells the engine what to put where.
+# - Two *barriers* for each buffer: ``full`` (the TMA has delivered) and ``empty`` (nobody needs it any
+#   more). Who waits at a barrier goes on when it completes.
+# - One warp that fetches: it waits for ``empty``, and tells the TMA what to put where.
 # - Two *warpgroups* (four warps each, which is what issues one product) that wait for ``full`` and
 #   multiply. In this step they share a tile, each has half of its rows.
 #
-# A product is issued and not waited for; only the one before it is (``num_outstanding=1``), and then
-# its buffer is given back. Registers are divided unevenly as well: the warp that fetches needs few.
+# **Phases.** A barrier completes again and again, once for each time the ring goes round. It does not
+# count. It only knows whether it is in phase 0 or in phase 1, and each completion takes it to the other
+# one. Who waits names the phase whose end is waited for. A new barrier is in phase 0, and the phase 1
+# before that counts as over. For one buffer it goes like this:
+#
+# ===== ================================== ====================================
+# round the fetching warp waits for          the multiplying warps wait for
+# ===== ================================== ====================================
+# 0     end of phase 1 of *empty*: is over   end of phase 0 of *full*: first box
+# 1     end of phase 0: given back once      end of phase 1: second box
+# 2     end of phase 1: given back twice     end of phase 0: third box
+# ===== ================================== ====================================
+#
+# ``fetched // DEPTH`` is the round, and ``& 1`` its parity: that is the phase for *full*. For *empty* it
+# is the phase of the round before, the other one: hence ``^ 1``.
+#
+# **When a buffer is given back.** A product is issued and not waited for; only the one before it is
+# (``num_outstanding=1``). Then the buffer of the one before is free. At the first step of a tile there is
+# nothing to give back, since the last tile's last buffer went after its loop: hence ``pred=step > 0``, an
+# arrival on condition.
+#
+# **The layout.** ``NVMMADistributedLayout([3, 0], [4, 1], [16, 2 * BN, 16])`` says which thread has which
+# number of the sum, as Hopper's instruction (version 3.0) leaves it: four warps one below the other, of
+# each 16 rows, as wide as the product, and 16 numbers along ``dim`` in one instruction.
+#
+# **The fences.** What threads write to shared memory and what the TMA reads there go different ways. A
+# fence makes sure that what was written on one is seen on the other: of the barriers before their first
+# use, and of each result before it is sent out. ``store_wait`` is the way back: before a result is
+# put into its buffer, the one before must have left it.
+#
+# **Registers.** The work is done by 4 + 4 + 1 warps. Registers are handed out to four warps at a time, so
+# three warps are started that have nothing to do, and ``ncu`` counts 12 warps, 384 threads. A processor
+# has 65536 registers: at most 170 for each thread, and as they come in eights, ``maxnreg=168``. Then they
+# are dealt out anew. The sum alone takes 128 in each thread that multiplies; so those get 232, and those
+# of the fetching warp 40. Together that is what there was: 232 + 232 + 40 is 3 × 168.
 
 if hopper:
     from triton.experimental import gluon
@@ -520,11 +553,20 @@ if hopper:
 # multiplies. (CUTLASS, NVIDIA's library, calls this ping-pong.) Its tile is as high as before and
 # half as wide, so that its accumulator fits into the registers of one warpgroup.
 #
-# Whose turn it is, another pair of barriers says. A turn is over a little before its last product has
-# been issued; by the time the other warpgroup has noticed, it has. The barriers also keep the phases
-# honest. A phase is one bit: it cannot tell this time round the ring from the one after next. A
-# warpgroup that started to wait for its tile's buffers before the other one had had its own could take
-# those for its own.
+# Whose turn it is, another pair of barriers says. Who has a turn ends it by arriving at the other's. The
+# very first turn nobody would give: so the kernel arrives once at ``turn[0]`` before it starts.
+#
+# A turn is over a little before its last product has been issued (``EARLY``); by the time the other
+# warpgroup has noticed, it has. Both may have products in flight then, which does no harm, since each has
+# a sum of its own.
+#
+# The turns also keep the phases honest. A phase is one bit: it cannot tell this time round the ring from
+# the one after next. A warpgroup that started to wait for its tile's buffers before the other one had
+# had its own could take those for its own. How early may a turn end, then? With ``EARLY = 2`` all our
+# boxes but the last have been delivered. The other group comes back to the last one's buffer after
+# ``DEPTH - 1`` steps of its own, so it would have to work through that many boxes before one arrives that
+# was asked for earlier than all of them. The barriers alone do not forbid it. It would take a box that
+# is late by several steps; the test below, which compares bits, would show that.
 
 if hopper:
 
@@ -762,7 +804,8 @@ if lesson and hopper:
 # How fast
 # --------
 # Guess first. What is saved is known: two results of 8192 × 3072, written once and read once each.
-# Which of the steps saves the most beyond that?
+# Which of the steps saves the most beyond that? Write it down; the picture below has the answer, and the
+# chapter says why.
 #
 # Every variant is captured into a CUDA graph that works through several sets of inputs, weights
 # included, so that nothing is found in the cache which would not be there in a larger model. The
@@ -951,7 +994,8 @@ if lesson and hopper and dtype_name != "fp32":
 # In a trace
 # ----------
 # Eager, then the last of the steps that runs here: four kernels, and one. What is the CPU doing
-# meanwhile?
+# meanwhile? For eager it launches the next kernel while one runs. For ours it makes descriptors, and Triton
+# looks at every argument, before there is a launch at all. The next lesson makes that cheaper.
 
 
 def record(step, fn):

@@ -314,8 +314,8 @@ print("far from zero:", ", ".join(f"{a:g} -> {b:g}" for a, b in zip(ends, result
 # replay there is a pause, so that each begins in the same state.
 #
 # The limit is measured in the same rounds: a copy of one gibibyte, which reads it and writes it. (It
-# is not in a graph: there, another engine would do it, which is slower.) A kernel like ours can only
-# be as fast as the memory is.
+# is not in a graph: there, a part of the GPU made for copies would do it, which is slower.) A kernel
+# like ours can only be as fast as the memory is.
 
 LAYOUTS = {"flat": pair, "views": halves}
 
@@ -400,7 +400,8 @@ elif lesson:
 # Views, in a trace
 # -----------------
 # gate and up are halves of one tensor now, as they are when both products are one wide product.
-# Each variant has a bar with its name. Guess before you look: which of them copies first?
+# Each variant has a bar with its name. Guess before you look: which of them copies first? (It is the one
+# whose kernel knows no strides: Liger's has two kernels more than ours.)
 
 
 def record(step, fn):
