@@ -556,17 +556,14 @@ if hopper:
 # Whose turn it is, another pair of barriers says. Who has a turn ends it by arriving at the other's. The
 # very first turn nobody would give: so the kernel arrives once at ``turn[0]`` before it starts.
 #
-# A turn is over a little before its last product has been issued (``EARLY``); by the time the other
-# warpgroup has noticed, it has. Both may have products in flight then, which does no harm, since each has
-# a sum of its own.
+# A turn is over just before its last product is issued (``EARLY = 1``); by the time the other warpgroup
+# has noticed, it has been. Both may have products in flight then, which does no harm, since each has a sum
+# of its own.
 #
 # The turns also keep the phases honest. A phase is one bit: it cannot tell this time round the ring from
 # the one after next. A warpgroup that started to wait for its tile's buffers before the other one had
-# had its own could take those for its own. How early may a turn end, then? With ``EARLY = 2`` all our
-# boxes but the last have been delivered. The other group comes back to the last one's buffer after
-# ``DEPTH - 1`` steps of its own, so it would have to work through that many boxes before one arrives that
-# was asked for earlier than all of them. The barriers alone do not forbid it. It would take a box that
-# is late by several steps; the test below, which compares bits, would show that.
+# had its own could take those for its own. How early may a turn end, then? Not before the last of our
+# buffers has come: hence the place of the line, after the wait for that buffer.
 
 if hopper:
 
@@ -581,7 +578,7 @@ if hopper:
         tiles_n,
         steps,
         GROUP: gl.constexpr,
-        EARLY: gl.constexpr,  # how many steps before the end of our tile the other may begin
+        EARLY: gl.constexpr,  # 1: the other may begin with our last step, 0: after it
         APPROXIMATE: gl.constexpr,
     ):
         """A warpgroup of step 6: every other tile of this program, all its rows."""
@@ -601,15 +598,16 @@ if hopper:
             for step in range(steps):
                 buf = used % DEPTH
                 gh.mbarrier.wait(full.index(buf), (used // DEPTH) & 1)
+                # All our buffers have come: only now may the other wait for buffers of the same ring.
+                gh.mbarrier.arrive(turn.index(1 - WHICH), count=1, pred=step == steps - EARLY)
                 x, weights = x_bufs.index(buf), w_bufs.index(buf)
                 total = gh.warpgroup_mma(x, weights.permute((1, 0)), total, is_async=True)
                 total = gh.warpgroup_mma_wait(num_outstanding=1, deps=(total,))
                 gh.mbarrier.arrive(empty.index((used + DEPTH - 1) % DEPTH), count=1, pred=step > 0)
-                nearly = step == gl.maximum(steps - EARLY, 0)
-                gh.mbarrier.arrive(turn.index(1 - WHICH), count=1, pred=nearly)
                 used += 1
             total = gh.warpgroup_mma_wait(num_outstanding=0, deps=(total,))
             gh.mbarrier.arrive(empty.index((used + DEPTH - 1) % DEPTH), count=1)
+            gh.mbarrier.arrive(turn.index(1 - WHICH), count=1, pred=EARLY == 0)
             used += steps  # those are the other's
             finish(total, out_box, out_bufs.index(WHICH), tile_m * BM, tile_n * BN, APPROXIMATE)
         gh.tma.store_wait(pendings=0)
@@ -626,7 +624,7 @@ if hopper:
         DEPTH: gl.constexpr,  # how many buffers the ring has
         GROUP: gl.constexpr,  # how many rows of tiles are worked through together
         TURNS: gl.constexpr,  # step 6, and not step 5
-        EARLY: gl.constexpr,  # in step 6: how many steps before its end a warpgroup's turn is over
+        EARLY: gl.constexpr,  # in step 6, 1: a turn is over with its last step, 0: after it
         APPROXIMATE: gl.constexpr,  # tanh by the GPU's one instruction
     ):
         """Steps 5 and 6: allocate, then let every group of warps do its part."""
@@ -685,7 +683,7 @@ if hopper:
         return Boxes.from_tensor(tensor, shape, layout)
 
     def in_gluon(
-        x, gate, up, out, turns, bm, bn, bk=64, depth=4, group=8, early=2, approximate=False
+        x, gate, up, out, turns, bm, bn, bk=64, depth=4, group=8, early=1, approximate=False
     ):
         """Launch step 5 or 6."""
         tiles = triton.cdiv(x.shape[0], bm) * triton.cdiv(gate.shape[0], bn)
@@ -973,7 +971,7 @@ if lesson and hopper and dtype_name != "fp32":
     tried = {
         "as above": {},
         "tanh.approx": {"approximate": True},
-        "turns to the end": {"early": 1},
+        "turns to the end": {"early": 0},
         "half a step": {"bk": 32, "depth": 12},
         "double step": {"bk": 128, "depth": 3},
         "row by row": {"group": 1},

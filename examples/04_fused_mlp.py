@@ -224,7 +224,7 @@ if hopper:
         tiles_n,
         steps,
         GROUP: gl.constexpr,
-        EARLY: gl.constexpr,  # how many steps before the end of our tile the other may begin
+        EARLY: gl.constexpr,  # 1: the other may begin with our last step, 0: after it
         APPROXIMATE: gl.constexpr,
     ):
         """A warpgroup of step 6: every other tile of this program, all its rows."""
@@ -244,15 +244,16 @@ if hopper:
             for step in range(steps):
                 buf = used % DEPTH
                 gh.mbarrier.wait(full.index(buf), (used // DEPTH) & 1)
+                # All our buffers have come: only now may the other wait for buffers of the same ring.
+                gh.mbarrier.arrive(turn.index(1 - WHICH), count=1, pred=step == steps - EARLY)
                 x, weights = x_bufs.index(buf), w_bufs.index(buf)
                 total = gh.warpgroup_mma(x, weights.permute((1, 0)), total, is_async=True)
                 total = gh.warpgroup_mma_wait(num_outstanding=1, deps=(total,))
                 gh.mbarrier.arrive(empty.index((used + DEPTH - 1) % DEPTH), count=1, pred=step > 0)
-                nearly = step == gl.maximum(steps - EARLY, 0)
-                gh.mbarrier.arrive(turn.index(1 - WHICH), count=1, pred=nearly)
                 used += 1
             total = gh.warpgroup_mma_wait(num_outstanding=0, deps=(total,))
             gh.mbarrier.arrive(empty.index((used + DEPTH - 1) % DEPTH), count=1)
+            gh.mbarrier.arrive(turn.index(1 - WHICH), count=1, pred=EARLY == 0)
             used += steps  # those are the other's
             finish(total, out_box, out_bufs.index(WHICH), tile_m * BM, tile_n * BN, APPROXIMATE)
         gh.tma.store_wait(pendings=0)
@@ -268,7 +269,7 @@ if hopper:
         dim,
         DEPTH: gl.constexpr,  # how many buffers the ring has
         GROUP: gl.constexpr,  # how many rows of tiles are worked through together
-        EARLY: gl.constexpr,  # how many steps before its end a warpgroup's turn is over
+        EARLY: gl.constexpr,  # 1: a warpgroup's turn is over with its last step, 0: after it
     ):
         """out = gelu(x @ gate.T) * (x @ up.T)."""
         BM: gl.constexpr = x_box.block_shape[0]
@@ -366,7 +367,7 @@ class Launches:
     """The compiled kernels for one data type and one pair of widths on one GPU."""
 
     PROCESSORS = torch.cuda.get_device_properties(0).multi_processor_count if device == "cuda" else 4
-    BM, BN, BK, DEPTH, GROUP, EARLY = 128, 64, 64, 6, 8, 2
+    BM, BN, BK, DEPTH, GROUP, EARLY = 128, 64, 64, 6, 8, 1
 
     def __init__(self, dtype, dim, hidden):
         self.dtype, self.dim, self.hidden = dtype, dim, hidden
