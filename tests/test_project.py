@@ -119,7 +119,7 @@ def test_no_measurement_is_typed(text: str) -> None:
 
 
 def test_the_locks_are_those_the_noxfile_installs() -> None:
-    assert LOCKS.keys() == {"docs", "gpu", "lint", "nox", "test"}
+    assert LOCKS.keys() == {"bench", "docs", "gpu", "lint", "nox", "test"}
 
 
 @pytest.mark.parametrize("lock", ["docs", "lint", "nox"])

@@ -207,6 +207,8 @@ def test_linear_tells_another_machines_numbers_without_an_edit(website, own_tree
         path.write_text(text.replace("NVIDIA H200", "Slow GPU 9000"), encoding="utf-8")
     for path in folder.rglob("*.json.gz"):
         path.write_bytes(gzip.compress(with_slower_kernels(gzip.decompress(path.read_bytes()))))
+    # what reads traces fast is no matter of a GPU
+    shutil.copytree(own_tree / "docs" / "recordings" / "bench", elsewhere / "bench")
     shutil.rmtree(own_tree / "docs" / "recordings")
 
     options = ["-D", "kinetoscope_recordings=elsewhere", "-D", "kinetoscope_machine=slow-gpu-9000"]
@@ -283,7 +285,12 @@ def test_every_timeline_and_table_is_drawn(website, name: str) -> None:
     source, page = ROOT / "docs" / f"{name}.md", website.page(name)
     timelines = asked_for(source, "timeline")
     tables = asked_for(source, "profiler-table") + asked_for(source, "recorded-table")
-    measured = len(re.findall(r"\{measured\}`", without_quotes(source)))
+    text = without_quotes(source)
+    measured = len(re.findall(r"\{measured\}`", text))
+    # what depends on the recording may not be there
+    conditional = sum(
+        block.count("{measured}`") for block in re.findall(r"^```\{when\}.*?^```$", text, re.M | re.S)
+    )
     strips = len(page.by_class("ks-strip", "svg"))
     # above each strip of a ladder stand two numbers
     measured += 2 * strips
@@ -293,7 +300,7 @@ def test_every_timeline_and_table_is_drawn(website, name: str) -> None:
     # a comparison draws two
     assert timelines <= drawn <= timelines + 2 * asked_for(source, "trace-compare")
     assert len(page.by_class("ks-table")) >= tables
-    assert len(page.measured()) == measured
+    assert measured - conditional <= len(page.measured()) <= measured
     assert "ks-unmeasured" not in page.html
 
 
