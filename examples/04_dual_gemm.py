@@ -1073,7 +1073,8 @@ if lesson and device == "cuda":
 # The clock
 # ---------
 # A GPU lowers its clock when it would draw more power than it may. How far? ``nvidia-smi``, which
-# comes with the driver, reads both every 50 ms, while a variant runs for two seconds without a pause.
+# comes with the driver, reads both twenty times a second, while a variant runs for two seconds without
+# a pause.
 # Where there is no ``nvidia-smi``, this is said, and there is no table.
 
 

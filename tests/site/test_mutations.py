@@ -986,11 +986,16 @@ def test_prose_about_another_gpu_is_left_out(book, elsewhere: tuple[Book, Result
     for path in (ROOT / "docs").rglob("*.md"):
         name = path.relative_to(ROOT / "docs").with_suffix("").as_posix()
         for condition, content in whens(path.read_text(encoding="utf-8")):
-            words = readable(re.sub(r"<pre>.*?</pre>", "", there.pages[name], flags=re.DOTALL))
+            words, here = (
+                readable(re.sub(r"<pre>.*?</pre>", "", built.pages[name], flags=re.DOTALL))
+                for built in (there, book[1])
+            )
             assert len(first_words(content)) > 20
-            assert (first_words(content) in words) == (condition != OURS), f"{name}: {content}"
+            # what depends on a number is there if it is here: the numbers are the same
+            wanted = condition != OURS if "machine" in condition else first_words(content) in here
+            assert (first_words(content) in words) == wanted, f"{name}: {content}"
             for sentence in re.findall(r"\{(?:claim|reported)\} (\S+)", content):
-                assert (sentence in there.verdicts) == (condition != OURS)
+                assert (sentence in there.verdicts) == wanted
                 if name.startswith("lookup") and condition == OURS:
                     assert sentence in book[1].verdicts
             seen += condition == OURS
