@@ -14,7 +14,7 @@ from kinetoscope.book.walkable import show_trace
 from kinetoscope.draw import cell_texts, count_word, html_table
 from kinetoscope.draw.views import COLUMNS, VIEWS, View, shown_column, sort_key
 from kinetoscope.measure.tables import Row
-from kinetoscope.trace import Step, Trace
+from kinetoscope.trace import StepAt, Trace
 
 
 def by(text: str) -> str:
@@ -51,7 +51,7 @@ class ProfilerTable(RecordedDirective):
             )
         step = self._step(trace)
         if step is None and "step" in self.options:
-            steps = ", ".join(str(item.number) for item in trace.steps) or "none"
+            steps = ", ".join(str(item.number) for item in trace.steps_at) or "none"
             return self.refuse(
                 "option", f"{self.name_asked} has no step {self.options['step']}; there are: {steps}"
             )
@@ -76,17 +76,17 @@ class ProfilerTable(RecordedDirective):
         self.set_source_info(node)
         return [node]
 
-    def _step(self, trace: Trace) -> Step | None:
+    def _step(self, trace: Trace) -> StepAt | None:
         number = self.options.get("step")
-        return next((step for step in trace.steps if step.number == number), None)
+        return next((step for step in trace.steps_at if step.number == number), None)
 
-    def _caption(self, view: View, trace: Trace, step: Step | None, left_out: int) -> str:
+    def _caption(self, view: View, trace: Trace, step: StepAt | None, left_out: int) -> str:
         caption = f"{self.name_asked} by {view.noun}"
         if view.row is Row:
             if step is not None:
                 caption += f", step {step.number}"
-            elif trace.steps:
-                caption += f", sums over {count_word(len(trace.steps), 'step')}"
+            elif trace.steps_at:
+                caption += f", sums over {count_word(len(trace.steps_at), 'step')}"
         if left_out:
             caption += f"; {count_word(left_out, 'more row')} not shown"
         return caption

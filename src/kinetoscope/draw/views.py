@@ -18,7 +18,8 @@ from kinetoscope.measure.tables import (
     op_table,
     step_table,
 )
-from kinetoscope.trace import Step, Trace
+from kinetoscope.trace import StepAt, Trace
+from kinetoscope.trace.columns import columns_of
 
 AnyRow: TypeAlias = "Row | StepRow | StepSummary"
 
@@ -61,7 +62,7 @@ class View:
     """One way to group a trace."""
 
     noun: str
-    rows: Callable[[Trace, Step | None], Sequence[Row] | Sequence[StepRow] | Sequence[StepSummary]]
+    rows: Callable[[Trace, StepAt | None], Sequence[Row] | Sequence[StepRow] | Sequence[StepSummary]]
     columns: tuple[str, ...]
     """those shown unless the author names others"""
     share: str
@@ -70,10 +71,10 @@ class View:
     """what its rows are, and so which columns there can be"""
 
 
-def _waiting(trace: Trace, step: Step | None) -> list[StepSummary]:
+def _waiting(trace: Trace, step: StepAt | None) -> list[StepSummary]:
     """The steps; a trace without any is one piece, and what its GPU waited for is asked as well."""
-    if not trace.steps:
-        return [whole_summary(trace)] if trace.gpu else []
+    if not trace.steps_at:
+        return [whole_summary(trace)] if columns_of(trace).on_gpu.any() else []
     return [row for row in step_summaries(trace) if step is None or row.number == step.number]
 
 
@@ -165,13 +166,13 @@ def columns_of_view(view: View) -> list[str]:
     return [name for name in COLUMNS if name in view.row.__slots__]
 
 
-def find_step(trace: Trace, number: int | None) -> Step | None:
+def find_step(trace: Trace, number: int | None) -> StepAt | None:
     """The step of a number; None for None.  Raises :class:`ViewError` where there is none of this number."""
     if number is None:
         return None
-    for at, step in enumerate(trace.steps_at):
+    for step in trace.steps_at:
         if step.number == number:
-            return trace.steps[at]
+            return step
     there = ", ".join(str(step.number) for step in trace.steps_at) or "none"
     raise ViewError(f"{trace.path}: no step {number}; the trace has steps: {there}")
 

@@ -14,7 +14,7 @@ import numpy as np
 from kinetoscope.measure.busy import Union, busy, span
 from kinetoscope.measure.device import device_times, op_of, sums
 from kinetoscope.measure.device import total as sum_of
-from kinetoscope.trace import COPIES, Kind
+from kinetoscope.trace import COPIES, Kind, Step
 from kinetoscope.trace.columns import CODE, KINDS, NONE, EventsAt, columns_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from kinetoscope.trace import Event, Step, Trace
+    from kinetoscope.trace import Event, StepAt, Trace
 
 NO_LAUNCH = "(no launch in trace)"
 """Stands for the op of a GPU activity whose launch is not in the file."""
@@ -80,27 +80,27 @@ class StepRow:
     """the step's annotation, then its GPU activities"""
 
 
-def op_table(trace: Trace, step: Step | None = None) -> list[Row]:
+def op_table(trace: Trace, step: Step | StepAt | None = None) -> list[Row]:
     """A row for each op name, the most self CPU time first; of one step only if ``step`` is given."""
     return _cpu_table(trace, Kind.OP, step)
 
 
-def annotation_table(trace: Trace, step: Step | None = None) -> list[Row]:
+def annotation_table(trace: Trace, step: Step | StepAt | None = None) -> list[Row]:
     """A row for each annotation name (every ``ProfilerStep#n`` as ``ProfilerStep*``), as :func:`op_table`."""
     return _cpu_table(trace, Kind.ANNOTATION, step)
 
 
-def call_table(trace: Trace, step: Step | None = None) -> list[Row]:
+def call_table(trace: Trace, step: Step | StepAt | None = None) -> list[Row]:
     """A row for each runtime and driver call name; ``device`` is the time of the activities they started."""
     return _cpu_table(trace, Kind.CALL, step)
 
 
-def kernel_table(trace: Trace, step: Step | None = None) -> list[Row]:
+def kernel_table(trace: Trace, step: Step | StepAt | None = None) -> list[Row]:
     """A row for each kernel name, the most GPU time first.  Copies are no kernels: :func:`copy_table`."""
     return _gpu_table(trace, frozenset({Kind.KERNEL}), step)
 
 
-def copy_table(trace: Trace, step: Step | None = None) -> list[Row]:
+def copy_table(trace: Trace, step: Step | StepAt | None = None) -> list[Row]:
     """A row for each memcpy and memset name, the most GPU time first."""
     return _gpu_table(trace, COPIES, step)
 
@@ -169,7 +169,7 @@ def cpu_events(trace: Trace, step: Step | None = None) -> list[Event]:
     return [step.event, *sorted(inside.values(), key=lambda event: (event.start, -event.dur, event.index))]
 
 
-def _cpu_table(trace: Trace, kind: Kind, step: Step | None) -> list[Row]:
+def _cpu_table(trace: Trace, kind: Kind, step: Step | StepAt | None) -> list[Row]:
     columns = columns_of(trace)
     cpu, gpu = _scope(trace, step)
     at = cpu[columns.kind[cpu] == CODE[kind]]
@@ -189,7 +189,7 @@ def _cpu_table(trace: Trace, kind: Kind, step: Step | None) -> list[Row]:
     return sorted(rows, key=lambda row: (-row.self_cpu, row.name))
 
 
-def _gpu_table(trace: Trace, kinds: frozenset[Kind], step: Step | None) -> list[Row]:
+def _gpu_table(trace: Trace, kinds: frozenset[Kind], step: Step | StepAt | None) -> list[Row]:
     columns = columns_of(trace)
     _, gpu = _scope(trace, step)
     groups = Groups(trace, gpu[np.isin(columns.kind[gpu], [CODE[kind] for kind in kinds])])
@@ -207,13 +207,14 @@ def _gpu_table(trace: Trace, kinds: frozenset[Kind], step: Step | None) -> list[
     return sorted(rows, key=lambda row: (-row.device, row.name))
 
 
-def _scope(trace: Trace, step: Step | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _scope(trace: Trace, step: Step | StepAt | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Positions of the CPU events (annotations, ops, calls) and the GPU activities of a step or the trace."""
     columns = columns_of(trace)
     if step is None:
         return columns.where(Kind.ANNOTATION, Kind.OP, Kind.CALL), np.flatnonzero(columns.on_gpu)
-    here = next(at for at, known in zip(trace.steps_at, trace.steps, strict=True) if known is step)
-    return columns.with_all_below(here.cpu, here.event), here.gpu
+    if isinstance(step, Step):
+        step = next(at for at, known in zip(trace.steps_at, trace.steps, strict=True) if known is step)
+    return columns.with_all_below(step.cpu, step.event), step.gpu
 
 
 @dataclass(frozen=True)

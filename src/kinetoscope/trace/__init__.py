@@ -4,6 +4,7 @@ from kinetoscope.trace.errors import TraceError
 from kinetoscope.trace.events import COPIES, GPU_ACTIVITIES, Event, Kind, LaneId, Step, Trace
 from kinetoscope.trace.findings import CODES, Finding, Severity
 from kinetoscope.trace.load import load, load_whole, loads
+from kinetoscope.trace.steps import StepAt
 
 __all__ = [
     "CODES",
@@ -15,6 +16,7 @@ __all__ = [
     "LaneId",
     "Severity",
     "Step",
+    "StepAt",
     "Trace",
     "TraceError",
     "load",
