@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kinetoscope.trace import Kind
+from kinetoscope.trace.nest import _at as at_or_none
+from kinetoscope.trace.nest import _innermost as innermost
+from kinetoscope.trace.nest import _nest as one_by_one
+from kinetoscope.trace.nest import _outer as all_at_once
 
 if TYPE_CHECKING:
     from conftest import Made, Named, Small
@@ -158,3 +163,39 @@ def test_nesting_invariants(made: Made, ranges: list[tuple[int, int]]) -> None:
             assert event.parent.start <= event.start <= event.parent.end
             assert event.end <= event.parent.end + 1000
             assert event in event.parent.children
+
+
+_CLOSE = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 4)), min_size=1, max_size=12)
+
+
+@given(_CLOSE, st.sampled_from([1, 500, 1000]), st.data())
+def test_all_at_once_or_one_by_one(ranges: list[tuple[int, int]], unit: int, data: st.DataObject) -> None:
+    """The two ways to nest agree; and what overlaps is left to the one that can tell which."""
+    ranges = sorted(((ts * unit, dur * unit) for ts, dur in ranges), key=lambda each: (each[0], -each[1]))
+    starts, ends = [ts for ts, _ in ranges], [ts + dur for ts, dur in ranges]
+    is_op = data.draw(st.lists(st.booleans(), min_size=len(ranges), max_size=len(ranges)))
+    at = np.arange(len(ranges)) * 3 + 1
+    parents, ops, crossing = one_by_one(starts, ends, at.tolist(), is_op)
+    outer = all_at_once(np.array(starts), np.array(ends))
+    assert (outer is None) == bool(crossing)
+    if outer is not None:
+        assert at_or_none(at, outer).tolist() == parents
+        assert at_or_none(at, innermost(outer, np.array(is_op))).tolist() == ops
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("a tree", True), ("deep, and then a row", False), ("a deep one alone", True)]
+)
+def test_a_thread_that_would_take_long_at_once_is_nested_one_by_one(name: str, found: bool) -> None:
+    deep = [(n, 9000 - n) for n in range(4000)]
+    ranges = {
+        "a tree": [pair for n in range(1000) for pair in ((9 * n, 9 * n + 9), (9 * n + 1, 9 * n + 2))],
+        "deep, and then a row": [*deep, *((9001 + n, 9002 + n) for n in range(4000))],
+        "a deep one alone": deep,
+    }[name]
+    starts, ends = map(list, zip(*ranges, strict=True))
+    outer = all_at_once(np.array(starts), np.array(ends))
+    parents, _, crossing = one_by_one(starts, ends, list(range(len(ranges))), [False] * len(ranges))
+    assert not crossing
+    assert (outer is not None) == found
+    assert outer is None or outer.tolist() == parents
