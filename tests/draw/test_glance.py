@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from kinetoscope.draw.glance import glance, glance_html
-from kinetoscope.draw.table import Column, fitting, text_table
+from kinetoscope.draw.column import Column
+from kinetoscope.draw.table import fitting, text_table
 from kinetoscope.trace import Trace, loads
 
 

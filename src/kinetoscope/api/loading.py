@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 from kinetoscope.api.traces import Trace
@@ -83,6 +82,7 @@ def _exported(profile: Profile) -> bytes:
             "a schedule: until a step is active), and load prof after the block."
         )
     import tempfile
+    from pathlib import Path
 
     with tempfile.TemporaryDirectory(prefix="kinetoscope-") as folder:
         path = Path(folder) / "trace.json"

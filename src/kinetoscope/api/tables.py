@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kinetoscope.draw.table import html_table, text_table
 from kinetoscope.draw.views import COLUMNS, AnyRow, Shown, choose_rows, columns_of_view
 
 if TYPE_CHECKING:
@@ -44,9 +43,13 @@ class Table(list[AnyRow]):
         return {name: f"{name}_ns" if COLUMNS[name].kind == "time" else name for name in self.columns}
 
     def __str__(self) -> str:
+        from kinetoscope.draw.table import text_table
+
         return text_table(self._shown.columns, self)
 
     def _repr_html_(self) -> str:
+        from kinetoscope.draw.table import html_table
+
         return html_table(self._shown.columns, self, caption=self._title)
 
 

@@ -9,13 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kinetoscope.draw.column import Column
     from kinetoscope.draw.describe import count_word, headline
     from kinetoscope.draw.figure import figure_html
     from kinetoscope.draw.geometry import Arrow, Band, Bar, Label, Lane, Layout, Style, Tick
     from kinetoscope.draw.layout import lay_out
     from kinetoscope.draw.names import short_name
     from kinetoscope.draw.paper import thumbnail
-    from kinetoscope.draw.table import Column, cell_texts, event_places, html_table, text_table
+    from kinetoscope.draw.table import cell_texts, event_places, html_table, text_table
     from kinetoscope.draw.times import format_time
     from kinetoscope.draw.walk import data_script, raw_script
     from kinetoscope.draw.window import LayoutError, Steps
@@ -25,7 +26,7 @@ _HOMES = {
     "Arrow": "geometry",
     "Band": "geometry",
     "Bar": "geometry",
-    "Column": "table",
+    "Column": "column",
     "Label": "geometry",
     "Lane": "geometry",
     "Layout": "geometry",

@@ -5,7 +5,7 @@ No colour of its own: a colour says what kind of event it is, in every figure.
 
 from __future__ import annotations
 
-from kinetoscope.draw.table import Column
+from kinetoscope.draw.column import Column
 from kinetoscope.measure.compare import Change, Pair
 
 SIGNS: dict[Change, str] = {"gone": "−", "new": "+", "slower": "▲", "faster": "▼", "kept": "="}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kinetoscope.draw.table import Column
+from kinetoscope.draw.column import Column
 from kinetoscope.measure.regime import StepSummary, step_summaries, whole_summary
 from kinetoscope.measure.tables import (
     Row,

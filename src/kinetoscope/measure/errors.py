@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ class TableError(ValueError):
 
 def suggestion(word: str, known: Iterable[str], limit: int = 6) -> str:
     """The end of a message about an unknown ``word``: what was probably meant, else what there is."""
+    from difflib import get_close_matches
+
     names = list(dict.fromkeys(known))
     close = get_close_matches(word, names, n=1, cutoff=0.6)
     if close:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from kinetoscope.measure.errors import ExpressionError, UnitError
@@ -158,6 +157,8 @@ def quantity(value: Any) -> Quantity:
 
 def middle(values: Sequence[Number]) -> Number:
     """The median; a whole number stays an int."""
+    from statistics import median
+
     result = median(values)
     return int(result) if result == int(result) else result
 

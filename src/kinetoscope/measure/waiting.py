@@ -141,13 +141,14 @@ def find_gaps(trace: Trace) -> Gaps:
         ready = (columns.end[call] <= start) | (columns.start[gpu[first_started(launch)[at]]] < end)
         last[(call != NONE) & ready] = _NUMBER["queued"]
     waits = _Waits(columns)
-    for n in np.flatnonzero(last == _NUMBER["launch"]).tolist():
-        begin, launching = int(start[n]), int(columns.start[call[n]])
-        if launching > begin:
-            # The clocks of CPU and GPU may differ by a little: nothing starts before it is launched.
-            begun[n] = min(launching, int(end[n]))
-            pid = columns.lanes[columns.lane[call[n]]].pid
-            waited[n] = min(waits.until(begin, launching, pid), int(begun[n]))
+    being_launched = np.flatnonzero((last == _NUMBER["launch"]) & (columns.start[call] > start))
+    launched_at, by = columns.start[call[being_launched]], columns.lane[call[being_launched]]
+    # The clocks of CPU and GPU may differ by a little: nothing starts before it is launched.
+    begun[being_launched] = np.minimum(launched_at, end[being_launched])
+    of_lane = [lane.pid for lane in columns.lanes]
+    asked = zip(start[being_launched].tolist(), launched_at.tolist(), by.tolist(), strict=True)
+    dry = [waits.until(begin, launching, of_lane[lane]) for begin, launching, lane in asked]
+    waited[being_launched] = np.minimum(np.array(dry, np.int64), begun[being_launched])
     finish = int(columns.end.max(initial=0))
     if finish > reached[-1]:
         dry = waits.until(int(reached[-1]), finish, None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +53,55 @@ class Piece:
     events: list[Any]
 
 
+class _Buffer:
+    """What is unpacked and not yet taken, always in the same memory: new memory costs more than a copy.
+
+    It lies behind a bracket, so that any part of it is closed as a list by one byte.
+    """
+
+    def __init__(self, rest: bytes) -> None:
+        self._bytes = bytearray(b"[") + rest + bytes(2 * SIZE)
+        self.size = len(rest)
+
+    def add(self, chunk: bytes) -> None:
+        """Hold that as well."""
+        end = 1 + self.size
+        if end + len(chunk) >= len(self._bytes):
+            self._bytes += bytes(len(self._bytes) + len(chunk))
+        self._bytes[end : end + len(chunk)] = chunk
+        self.size += len(chunk)
+
+    def drop(self, behind: int) -> None:
+        """Hold only what comes after a place."""
+        self.size -= behind
+        self._bytes[1 : 1 + self.size] = self._bytes[1 + behind : 1 + behind + self.size]
+
+    def held(self) -> bytes:
+        """A copy of all that is held."""
+        return bytes(memoryview(self._bytes)[1 : 1 + self.size])
+
+    def last_brace(self, before: int) -> int:
+        """Where the last brace before a place opens; -1 where none does."""
+        return max(-1, self._bytes.rfind(b"{", 1, 1 + before) - 1)
+
+    def near(self, at: int) -> bytes:
+        """The few bytes before a place."""
+        return bytes(self._bytes[1 + max(0, at - _NEAR) : 1 + at])
+
+    @contextmanager
+    def closed(self, behind: int) -> Iterator[memoryview]:
+        """What is held up to a place, as a list.  Raises :class:`Unusual` for what is no UTF-8."""
+        end = 1 + behind
+        following, self._bytes[end] = self._bytes[end], ord("]")
+        try:
+            with memoryview(self._bytes) as whole, whole[: end + 1] as part:
+                if not self._bytes.isascii():
+                    check(part)
+                yield part
+        finally:
+            self._bytes[end] = following
+
+
 class _Around(msgspec.Struct, gc=False):
     traceEvents: list[Any]  # noqa: N815 (the format's name)
     deviceProperties: Any = None  # noqa: N815
@@ -73,25 +123,26 @@ class Pieces:
         self._decoder = decoder
 
     def __iter__(self) -> Iterator[Piece]:
-        head, buffer = self._head()
-        at = len(head)
-        least = SIZE
+        head, rest = self._head()
+        buffer = _Buffer(rest)
+        at, least = len(head), SIZE
         while True:
-            while len(buffer) < least and (chunk := next(self._chunks, b"")):
-                buffer += chunk
-            found = self._cut(buffer) if len(buffer) >= least else None
+            while buffer.size < least and (chunk := next(self._chunks, b"")):
+                buffer.add(chunk)
+            found = self._cut(buffer) if buffer.size >= least else None
             if found is not None:
                 events, behind, following = found
                 yield Piece(at, at + behind, events)
-                buffer, at, least = buffer[following:], at + following, SIZE
+                buffer.drop(following)
+                at, least = at + following, SIZE
                 continue
             last = self._last(buffer)
             if last is not None:
                 events, behind, following = last
                 yield Piece(at, at + behind, events)
-                self._decode_around(head, b"".join((buffer[following:], *self._chunks)))
+                self._decode_around(head, b"".join((buffer.held()[following:], *self._chunks)))
                 return
-            if len(buffer) < least or least >= LARGEST:
+            if buffer.size < least or least >= LARGEST:
                 raise Unusual
             least *= 2
 
@@ -106,14 +157,14 @@ class Pieces:
                 break
         raise Unusual
 
-    def _cut(self, buffer: bytes) -> tuple[list[Any], int, int] | None:
+    def _cut(self, buffer: _Buffer) -> tuple[list[Any], int, int] | None:
         """Events from the begin of ``buffer`` on, where they end, and where the next one begins."""
-        at, tries = len(buffer), 0
+        at, tries = buffer.size, 0
         for _ in range(500):
-            at = buffer.rfind(b"{", 0, at)
+            at = buffer.last_brace(at)
             if at <= 0 or tries == _TRIES:
                 return None
-            near = buffer[max(0, at - _NEAR) : at].rstrip(_SPACE)
+            near = buffer.near(at).rstrip(_SPACE)
             if not near.endswith(b","):
                 continue
             near = near[:-1].rstrip(_SPACE)
@@ -125,21 +176,23 @@ class Pieces:
                 return events, behind, at
         return None
 
-    def _last(self, buffer: bytes) -> tuple[list[Any], int, int] | None:
+    def _last(self, buffer: _Buffer) -> tuple[list[Any], int, int] | None:
         """The events up to the end of the list, where they end, and where its bracket is."""
-        if match := _EMPTY.match(buffer):
+        held = buffer.held()
+        if match := _EMPTY.match(held):
             return [], 0, match.end() - 1
-        for tries, match in enumerate(_END.finditer(buffer)):
+        for tries, match in enumerate(_END.finditer(held)):
             if tries == _TRIES:
                 break
             if (events := self._decode(buffer, match.start() + 1)) is not None:
                 return events, match.start() + 1, match.end() - 1
         return None
 
-    def _decode(self, buffer: bytes, behind: int) -> list[Any] | None:
+    def _decode(self, buffer: _Buffer, behind: int) -> list[Any] | None:
         """The events up to a place, None if they are not whole.  Raises :class:`Unusual` for odd ones."""
         try:
-            return self._decoder.decode(checked(b"".join((b"[", memoryview(buffer)[:behind], b"]"))))
+            with buffer.closed(behind) as part:
+                return self._decoder.decode(part)
         except msgspec.ValidationError as error:
             raise Unusual from error
         except msgspec.DecodeError:
@@ -148,7 +201,8 @@ class Pieces:
             raise Unusual from error
 
     def _decode_around(self, head: bytes, tail: bytes) -> None:
-        whole = checked(head + _MARK + tail)
+        whole = head + _MARK + tail
+        check(whole)
         is_list = head.lstrip().startswith(b"[")
         try:
             if is_list:
@@ -162,14 +216,12 @@ class Pieces:
             raise Unusual  # what was read is some other list of this name
 
 
-def checked(text: bytes) -> bytes:
-    """The same.  Raises :class:`Unusual` for what is no UTF-8: msgspec does not look at what it skips."""
-    if not text.isascii():
-        try:
-            text.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise Unusual from error
-    return text
+def check(text: bytes | memoryview) -> None:
+    """Raises :class:`Unusual` for what is no UTF-8: msgspec does not look at what it skips."""
+    try:
+        str(text, "utf-8")
+    except UnicodeDecodeError as error:
+        raise Unusual from error
 
 
 def chunks(data: bytes, max_bytes: int) -> Iterator[bytes]:

@@ -6,7 +6,6 @@ thousand ops only those that somebody looks at are ever taken apart.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -127,6 +126,8 @@ def plain_args(args: Any) -> Mapping[str, Any]:
         try:
             args = msgspec.json.decode(args)
         except (msgspec.DecodeError, ValueError, RecursionError):
+            import json
+
             try:
                 args = json.loads(bytes(args), strict=False, parse_constant=lambda _: None)
             except (ValueError, RecursionError):

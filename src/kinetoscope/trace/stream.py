@@ -1,7 +1,7 @@
 """Bytes of a trace file without a fault -> columns, piece by piece.
 
-What is read here is read as :mod:`~kinetoscope.trace.parse` reads a whole document: the same columns, in less
-time and memory.  Whatever would be a finding is :class:`~kinetoscope.trace.pieces.Unusual`.
+What is read here is read as :mod:`~kinetoscope.trace.faulty` reads a whole document: the same columns, in
+less time and memory.  Whatever would be a finding is :class:`~kinetoscope.trace.pieces.Unusual`.
 """
 
 from __future__ import annotations
@@ -146,7 +146,9 @@ class _Gathered:
         pid, tid = [event.pid for event in events], [event.tid for event in events]
         lane = np.fromiter(map(self._lanes.__getitem__, zip(pid, tid, strict=True)), np.int32, count)
         args = [event.args or _NO_ARGS for event in events]
-        on_stream = np.flatnonzero(ON_STREAM[kind])
+        linked, on_stream = np.flatnonzero(_LINKED[kind]), np.flatnonzero(ON_STREAM[kind])
+        correlation = np.full(count, NONE, np.int64)
+        correlation[linked] = _ids([args[at].correlation for at in linked.tolist()])
         try:
             lane[on_stream] = [
                 self._lanes[(pid[at], tid[at], args[at].stream, args[at].device)] for at in on_stream.tolist()
@@ -161,7 +163,7 @@ class _Gathered:
                 lane,
                 _times([event.ts for event in events]),
                 _durations([event.dur for event in events]),
-                np.where(_LINKED[kind], _ids([said.correlation for said in args]), NONE),
+                correlation,
                 _external(args),
                 *_frames(args, kind),
             )
@@ -192,9 +194,9 @@ class _Gathered:
 def _external(args: list[_Args]) -> NDArray[np.int64]:
     """(n) External ids; NONE where there is none."""
     numbers = [said.external for said in args]
-    if None in numbers:
-        numbers = [said.external_2021 if said.external is None else said.external for said in args]
-    return _ids(numbers)
+    if type(None) not in set(map(type, numbers)):
+        return _ids(numbers)
+    return _ids([said.external_2021 if said.external is None else said.external for said in args])
 
 
 def _ids(numbers: list[Any]) -> NDArray[np.int64]:
@@ -270,9 +272,9 @@ def _with_a_point(texts: Sequence[str]) -> NDArray[np.int64] | None:
     whole, decimals = points - begins, ends - points - 1
     if whole.min() < 1 or whole.max() > _DIGITS or decimals.min() < 1 or decimals.max() > 3:
         return None
-    found = np.fromiter(map(int, joined.replace(".", "").split("\n")), np.int64, len(texts))
-    found *= _SCALE[decimals]
-    return found if found.max() < LARGEST_US * 1000 else None
+    found = np.fromstring(joined.replace(".", ""), np.int64, sep="\n")
+    scale = _SCALE[decimals]
+    return None if (found >= LARGEST_US * 1000 // scale).any() else found * scale
 
 
 _DIGITS = 16
