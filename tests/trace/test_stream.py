@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +93,26 @@ def test_members_and_large_numbers_of_events(size: int) -> None:
     assert stream(members, 2**30) is not None
     same(members)
     assert stream(members, 1000) is None
+
+
+@pytest.mark.parametrize("ts", ["3999999999999999.999", "1.5", "123456789.01", "0.001"])
+@pytest.mark.parametrize("dur", ["0.001", "2.25", "31535999999999.9"])
+def test_times_with_a_point_are_exact(ts: str, dur: str) -> None:
+    """The earliest is left out, so that what is seen is the difference."""
+    event = '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": %s, "dur": %s}'
+    data = f"[{event % ('0.0', '1.0')}, {event % (ts, dur)}]".encode()
+    assert stream(data, 2**30) is not None
+    last = loads(data, "t").events[-1]
+    assert (last.start, last.dur) == (int(Decimal(ts) * 1000), int(Decimal(dur) * 1000))
+
+
+@pytest.mark.parametrize(
+    "ts", ["4000000000000000.0", "9223372036854775.9", "9300000000000000.5", "9999999999999999.999"]
+)
+def test_a_time_beyond_what_64_bits_hold_is_none(ts: str) -> None:
+    """Nanoseconds of it would wrap around to another time."""
+    data = f"[{json.dumps(event())}, {json.dumps(event(name='late'))}]".replace('"ts": 1', f'"ts": {ts}', 1)
+    trace = loads(data.encode(), "t")
+    assert [(each.name, each.start) for each in trace.events] == [("late", 0)]
+    assert [finding.code for finding in trace.findings] == ["no-time"]
+    same(data.encode())

@@ -151,9 +151,9 @@ def find_gaps(trace: Trace) -> Gaps:
     waited[being_launched] = np.minimum(np.array(dry, np.int64), begun[being_launched])
     finish = int(columns.end.max(initial=0))
     if finish > reached[-1]:
-        dry = waits.until(int(reached[-1]), finish, None)
+        ran_dry = waits.until(int(reached[-1]), finish, None)
         start, end = np.append(start, reached[-1]), np.append(end, finish)
-        waited, begun = np.append(waited, dry), np.append(begun, dry)
+        waited, begun = np.append(waited, ran_dry), np.append(begun, ran_dry)
         last = np.append(last, np.int8(_NUMBER["end"]))
     return Gaps(start, waited, begun, end, last)
 

@@ -124,6 +124,10 @@ class _Kinds(dict[str, int]):
         return code
 
 
+_START = 4
+"""Place of the column of starts, which durations follow"""
+
+
 class _Gathered:
     """Columns while they grow, in the file's order."""
 
@@ -172,12 +176,20 @@ class _Gathered:
     def columns(self) -> Columns:
         """All of it, in order of time."""
         types = (np.int32, np.int32, np.int8, np.int32, *(6 * [np.int64]))
-        parts = zip(*self._parts, strict=True) if self._parts else [()] * len(types)
-        joined = [np.concatenate([np.empty(0, kind), *part]) for part, kind in zip(parts, types, strict=True)]
+        parts = [list(each) for each in zip(*self._parts, strict=True)] or [[] for _ in types]
         self._parts.clear()
-        order = _order(joined[4], joined[5])
-        index, name, kind, lane, start, dur, correlation, external, frame, frame_parent = (
-            column[order] for column in joined
+
+        def joined(at: int) -> NDArray[Any]:
+            column = np.concatenate([np.empty(0, types[at]), *parts[at]])
+            parts[at].clear()  # never is all of it there twice
+            return column
+
+        start, dur = joined(_START), joined(_START + 1)
+        order = _order(start, dur)
+        start, dur = start[order], dur[order]
+        index, name, kind, lane = (joined(at)[order] for at in range(_START))
+        correlation, external, frame, frame_parent = (
+            joined(at)[order] for at in range(_START + 2, len(types))
         )
         start -= start[0] if len(start) else 0
         names, name = _renumbered(list(self._names), name)
