@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kinetoscope.draw.column import Column
 from kinetoscope.measure.regime import StepSummary, step_summaries, whole_summary
@@ -57,8 +56,7 @@ COLUMNS: dict[str, Column] = {
 """every column a table can have, by the name an author gives"""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """One way to group a trace."""
 
     noun: str
@@ -130,8 +128,7 @@ class ViewError(ValueError):
     """A view, a column or a step that is not there; the message says what is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """A table of a trace, ready to be written."""
 
     view: View

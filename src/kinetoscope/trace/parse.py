@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kinetoscope.trace.columns import Columns
 from kinetoscope.trace.stream import stream
@@ -13,12 +12,11 @@ if TYPE_CHECKING:
     from kinetoscope.trace.findings import Findings
 
 
-@dataclass(slots=True)
-class Document:
+class Document(NamedTuple):
     """What a trace file holds."""
 
     columns: Columns
-    device_names: dict[int, str] = field(default_factory=dict)
+    device_names: dict[int, str]
 
 
 def parse(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES) -> Document:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -89,8 +88,7 @@ def decode_whole(data: bytes, *, exact: bool = False) -> tuple[list[RawEvent], A
     return document.traceEvents, document.deviceProperties  # type: ignore[return-value]
 
 
-@dataclass(frozen=True, slots=True)
-class Later:
+class Later(NamedTuple):
     """``args`` that are read from the file when somebody looks."""
 
     read: Callable[[int], msgspec.Raw]
