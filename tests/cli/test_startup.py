@@ -12,6 +12,7 @@ import pytest
 Process = Callable[..., subprocess.CompletedProcess[bytes]]
 
 HEAVY = {"asyncio", "sphinx", "docutils", "matplotlib", "torch", "rich", "pandas", "simpleeval", "webbrowser"}
+HEAVY |= {"numpy.ma", "statistics", "difflib", "kinetoscope.trace.faulty", "kinetoscope.trace.recover"}
 
 MODULES = """
 import contextlib, io, json, sys

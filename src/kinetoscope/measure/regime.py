@@ -12,7 +12,7 @@ from kinetoscope.measure.quantity import middle
 from kinetoscope.measure.queues import Queues, launches_at
 from kinetoscope.measure.waiting import Cause, Idle, find_gaps
 from kinetoscope.trace import Kind
-from kinetoscope.trace.columns import NONE, EventsAt, columns_of
+from kinetoscope.trace.columns import NONE, EventsAt, columns_of, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -218,7 +218,7 @@ class _Measure:
             idle_end=idle["end"],
             idle_unknown=idle["unknown"],
             share=(length - total) / length if length else 0.0,
-            launches=len(np.unique(launch[launched])),
+            launches=len(distinct(launch[launched])),
             launch_delay=middle(delays) if delays else None,
             deepest=self.queues.deepest(launched),
             mean_queue=None if window is None else self.mean_queue(gpu, window),
@@ -239,5 +239,5 @@ class _Measure:
         return WorkWindow(start, end, end - start - sum(idle.values()), waiting)
 
     def mean_queue(self, gpu: NDArray[np.intp], window: WorkWindow) -> float:
-        lanes = [self.columns.lanes[lane] for lane in np.unique(self.columns.lane[gpu]).tolist()]
+        lanes = [self.columns.lanes[lane] for lane in distinct(self.columns.lane[gpu]).tolist()]
         return max(self.queues.mean(lane, window.start, window.end) for lane in lanes)

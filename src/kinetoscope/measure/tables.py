@@ -15,7 +15,7 @@ from kinetoscope.measure.busy import Union, busy, span
 from kinetoscope.measure.device import device_times, op_of, sums
 from kinetoscope.measure.device import total as sum_of
 from kinetoscope.trace import COPIES, Kind, Step
-from kinetoscope.trace.columns import CODE, KINDS, NONE, EventsAt, columns_of
+from kinetoscope.trace.columns import CODE, KINDS, NONE, EventsAt, among, columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -192,7 +192,7 @@ def _cpu_table(trace: Trace, kind: Kind, step: Step | StepAt | None) -> list[Row
 def _gpu_table(trace: Trace, kinds: frozenset[Kind], step: Step | StepAt | None) -> list[Row]:
     columns = columns_of(trace)
     _, gpu = _scope(trace, step)
-    groups = Groups(trace, gpu[np.isin(columns.kind[gpu], [CODE[kind] for kind in kinds])])
+    groups = Groups(trace, gpu[among(columns.kind[gpu], [CODE[kind] for kind in kinds], len(KINDS))])
     time = groups.sum(columns.dur)
     whole = int(time.sum())
     nothing = time * 0

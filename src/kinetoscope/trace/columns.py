@@ -285,7 +285,7 @@ def _kinds(events: list[RawEvent], names: list[str], name: NDArray[np.int32]) ->
     steps = [
         n for n, text in enumerate(names) if text.startswith("ProfilerStep#") and STEP_NAME.fullmatch(text)
     ]
-    kind[np.isin(name, steps) & (kind == CODE[Kind.OP])] = CODE[Kind.ANNOTATION]
+    kind[among(name, steps, len(names)) & (kind == CODE[Kind.OP])] = CODE[Kind.ANNOTATION]
     return kind
 
 
@@ -330,6 +330,25 @@ def wrapped(value: Any) -> int:
     if not number or abs(number) >= 2**64:  # 0 is CUPTI's for none, -1 others'
         return NONE
     return (number + 2**63) % 2**64 - 2**63
+
+
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """Each value once, in order.
+
+    ``np.unique``, unless it counts as well, loads numpy's masked arrays: as long as a small trace takes.
+    """
+    found: NDArray[Any] = np.unique(values, return_counts=True)[0]
+    return found
+
+
+def among(
+    numbers: NDArray[Any], chosen: Sequence[int] | NDArray[np.integer[Any]], count: int
+) -> NDArray[np.bool_]:
+    """(n) which of ``numbers`` are ``chosen``; all are from 0 to below ``count``."""
+    is_chosen = np.zeros(count, bool)
+    is_chosen[np.asarray(chosen, np.intp)] = True
+    found: NDArray[np.bool_] = is_chosen[numbers]
+    return found
 
 
 def by_lane(columns: Columns, at: NDArray[np.intp]) -> list[NDArray[np.intp]]:

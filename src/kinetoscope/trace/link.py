@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from kinetoscope.trace.columns import CODE, NONE, by_lane
+from kinetoscope.trace.columns import CODE, NONE, among, by_lane
 from kinetoscope.trace.events import Kind
 from kinetoscope.trace.fields import integer
 from kinetoscope.trace.raw import link_of
@@ -158,7 +158,7 @@ def _note(columns: Columns, gpu: NDArray[np.intp], ambiguous: list[int], finding
         overlapping[there[1:]] = (start[there[1:]] < ends[:-1]) & lasts[there[1:]]
     # Of what is ambiguous it has been said that there is a call, and more than one.
     orphan = launch == NONE
-    orphan[np.isin(gpu, ambiguous)] = False
+    orphan[among(gpu, ambiguous, len(columns))] = False
     codes = (("no-launch", orphan), ("before-its-launch", early), ("overlapping-stream", overlapping))
     for code, wrong in codes:
         if wrong.any():

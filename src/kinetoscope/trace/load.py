@@ -11,10 +11,8 @@ import os
 from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
-
 from kinetoscope.trace.build import build
-from kinetoscope.trace.columns import NONE, Columns
+from kinetoscope.trace.columns import NONE, Columns, among, distinct
 from kinetoscope.trace.errors import TraceError
 from kinetoscope.trace.events import Kind, Trace
 from kinetoscope.trace.findings import Finding, Findings, Severity
@@ -98,13 +96,13 @@ def _note_missing(found: Columns, findings: Findings) -> None:
     if not len(found):
         findings.add("no-events", "the end of the file")
     calls = found.where(Kind.CALL)
-    names = [n for n in np.unique(found.name[calls]).tolist() if _launches(found.names[n].lower())]
-    launching = calls[np.isin(found.name[calls], names)]
+    names = [n for n in distinct(found.name[calls]).tolist() if _launches(found.names[n].lower())]
+    launching = calls[among(found.name[calls], names, len(found.names))]
     code = "no-gpu-events"
     if found.on_gpu.any():
         # Every launch in the whole traces that we know has started something that is in the file.
         code = "lost-activity"
-        answered = np.isin(launching, found.launch[found.launch != NONE])
+        answered = among(launching, found.launch[found.launch != NONE], len(found))
         launching = launching[~answered & (found.correlation[launching] != NONE)]
     if len(launching):
         findings.add(code, found.place(int(launching[0])), len(launching))

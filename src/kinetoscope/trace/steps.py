@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kinetoscope.trace.categories import STEP_NAME
-from kinetoscope.trace.columns import NONE
+from kinetoscope.trace.columns import NONE, among
 from kinetoscope.trace.events import Kind, Step
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def find_steps(columns: Columns) -> list[StepAt]:
         n: int(found[1]) for n, text in enumerate(columns.names) if (found := STEP_NAME.fullmatch(text))
     }
     annotations = columns.where(Kind.ANNOTATION)
-    marks = annotations[np.isin(columns.name[annotations], list(numbers))]
+    marks = annotations[among(columns.name[annotations], list(numbers), len(columns.names))]
     if not len(marks):
         return []
     cpu, gpu = columns.where(Kind.ANNOTATION, Kind.OP, Kind.CALL), np.flatnonzero(columns.on_gpu)

@@ -16,7 +16,7 @@ import numpy as np
 
 from kinetoscope.trace.categories import KINDS as BY_CATEGORY
 from kinetoscope.trace.categories import NEITHER, STEP_NAME, kind_of
-from kinetoscope.trace.columns import CODE, KINDS, NONE, ON_STREAM, Columns, wrapped
+from kinetoscope.trace.columns import CODE, KINDS, NONE, ON_STREAM, Columns, among, distinct, wrapped
 from kinetoscope.trace.events import Kind, LaneId
 from kinetoscope.trace.fields import LARGEST_US, LONGEST, integer, lane_of, nanoseconds
 from kinetoscope.trace.phases import POINTS
@@ -196,7 +196,7 @@ class _Gathered:
         lanes, lane = _renumbered(list(self._lanes.lanes), lane)
         steps = [n for n, text in enumerate(names) if STEP_NAME.fullmatch(text)]
         # Two profilers give them the category of ops (Kineto of 2021, Ascend).
-        kind[np.isin(name, steps) & (kind == CODE[Kind.OP])] = CODE[Kind.ANNOTATION]
+        kind[among(name, steps, len(names)) & (kind == CODE[Kind.OP])] = CODE[Kind.ANNOTATION]
         found = Columns(names, lanes, name, kind, lane, start, dur, index, correlation, [])
         found.unfinished = np.zeros(len(found), bool)
         found.external, found.frame, found.frame_parent = external, frame, frame_parent
@@ -307,7 +307,7 @@ def _order(start: NDArray[np.int64], dur: NDArray[np.int64]) -> NDArray[np.intp]
     sorted_start = start[order]
     ties = np.flatnonzero(sorted_start[1:] == sorted_start[:-1])
     if len(ties):
-        tied = np.unique(np.concatenate([ties, ties + 1]))
+        tied = distinct(np.concatenate([ties, ties + 1]))
         those = order[tied]
         order[tied] = those[np.lexsort((those, -dur[those], start[those]))]
     return order
