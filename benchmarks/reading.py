@@ -49,6 +49,14 @@ LONGER = 1_000_000
 """entries of a longer trace; the slowest tool is spared it"""
 READERS = ("msgspec, typed", "msgspec, untyped", "pysimdjson", "orjson", "json")
 UNPACKERS = ("zlib, at once", "zlib, in pieces", "zlib-ng, in pieces", "isal, in pieces")
+TOGETHER = "these together"
+"""the row of all real traces"""
+HEADS = {
+    "msgspec, typed": "msgspec",
+    "HolisticTraceAnalysis": "HTA",
+    "torch-tb-profiler": "TensorBoard",
+}
+"""what a tool is called at the head of a column"""
 NEEDS = {
     "msgspec, typed": "msgspec",
     "msgspec, untyped": "msgspec",
@@ -81,8 +89,13 @@ class Spent:
 ENVIRONMENT = {
     **{key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"},
     "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")])),
+    "OPENBLAS_NUM_THREADS": "1",
 }
-"""of every process that is measured: all are compiled before, as what is installed is"""
+"""of every process that is measured.
+
+All are compiled before, as what is installed is.  numpy, once imported, keeps a thread for each core, which
+waits for matrices to multiply and burns CPU time; nobody who is measured has any, and it is off for all.
+"""
 
 
 class Failed(Exception):
@@ -192,8 +205,8 @@ def chosen(options: argparse.Namespace, work: Path) -> list[Path]:
 
 
 def short(path: Path) -> str:
-    """How a trace is called in the tables."""
-    return path.name.removesuffix(".gz").removesuffix(".json")
+    """How a trace is called in the tables: with spaces, where a line can break."""
+    return path.name.removesuffix(".gz").removesuffix(".json").replace("_", " ")
 
 
 def write(folder: Path, name: str, heads: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
@@ -207,11 +220,13 @@ def write(folder: Path, name: str, heads: tuple[str, ...], rows: list[tuple[Any,
 def compare(traces: list[Path], rounds: int, into: Path, longer: Path | None) -> None:
     """The table of tools: what each costs on each trace, and once on a longer one."""
     rows: list[tuple[Any, ...]] = []
+    costs: dict[str, dict[str, Spent]] = {}
     for trace in (*traces, longer) if longer else traces:
         size = sized(trace)
         print(f"{short(trace)}, {size / 1e6:.1f} MB of JSON", flush=True)
         tools = tuple(tool for tool in here(PEERS) if trace is not longer or tool != SLOWEST)
         found = measure((OURS, *tools), trace, 1 if trace is longer else rounds)
+        costs[short(trace)] = {tool: middle(spent) for tool, spent in found.items()}
         for tool, spent in found.items():
             cost = middle(spent)
             times = ratio(found[OURS], spent)
@@ -224,8 +239,32 @@ def compare(traces: list[Path], rounds: int, into: Path, longer: Path | None) ->
             )
             figures = f"{cost.wall:7.2f} s {cost.cpu:7.2f} s CPU {cost.memory / 1e6:7.0f} MB {times:6.2f}×"
             print(f"  {tool:24} {figures}", flush=True)
-    heads = ("trace", "tool", "json_bytes", "wall_s", "cpu_s", "memory_bytes", "cpu_ratio", "memory_ratio")
-    write(into, "bench_tools", heads, rows)
+    heads = ("trace", "tool", "json_bytes", "wall_s", "cpu_s", "memory_bytes", "times_ours_ratio")
+    write(into, "bench_tools", (*heads, "memory_to_ours_ratio"), rows)
+    names = [short(trace) for trace in traces]
+    summed_up("bench_times", "cpu", names, costs, into)
+    summed_up("bench_memory", "memory", names, costs, into)
+
+
+def summed_up(name: str, what: str, real: list[str], costs: dict[str, dict[str, Spent]], into: Path) -> None:
+    """A table of ours and how many times as much the others take, a row for each trace.
+
+    Of the real ones' CPU time there is a row of all together too: sums to sums.
+    """
+    tools = [tool for tool in PEERS if any(tool in cost for cost in costs.values())]
+    figures = {
+        trace: {tool: getattr(spent, what) for tool, spent in cost.items()} for trace, cost in costs.items()
+    }
+    if what == "cpu":
+        everywhere = [tool for tool in (OURS, *tools) if all(tool in figures[trace] for trace in real)]
+        figures[TOGETHER] = {tool: sum(figures[trace][tool] for trace in real) for tool in everywhere}
+    rows: list[tuple[Any, ...]] = []
+    for trace in sorted(figures, key=[*real, TOGETHER, *figures].index):
+        ours = figures[trace][OURS]
+        ratios = [f"{figures[trace][tool] / ours:.3f}" if tool in figures[trace] else "" for tool in tools]
+        rows.append((trace, f"{ours:.3f}" if what == "cpu" else ours, *ratios))
+    unit = "s" if what == "cpu" else "bytes"
+    write(into, name, ("trace", f"kinetoscope_{unit}", *(f"{HEADS.get(t, t)}_ratio" for t in tools)), rows)
 
 
 def grow(

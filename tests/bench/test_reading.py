@@ -41,8 +41,14 @@ def test_a_round(tmp_path: Path) -> None:
     assert (ours["tool"], theirs["tool"]) == ("kinetoscope", "json")
     for row in (ours, theirs):
         assert float(row["cpu_s"]) > 0 and 0 < float(row["wall_s"]) < 60
-        assert float(row["cpu_ratio"]) == pytest.approx(float(row["cpu_s"]) / float(ours["cpu_s"]), rel=0.05)
+        times = float(row["cpu_s"]) / float(ours["cpu_s"])
+        assert float(row["times_ours_ratio"]) == pytest.approx(times, rel=0.05)
         assert 5e6 < int(row["memory_bytes"]) < 5e8
+    for name, key, unit in (("times", "cpu_s", "s"), ("memory", "memory_bytes", "bytes")):
+        for row in rows(tmp_path / f"bench_{name}.csv"):
+            assert float(row[f"kinetoscope_{unit}"]) == pytest.approx(float(ours[key]), abs=0.001)
+            assert float(row["json_ratio"]) == pytest.approx(float(theirs[key]) / float(ours[key]), rel=0.05)
+    assert [row["trace"] for row in rows(tmp_path / "bench_times.csv")] == ["geglu eager", "these together"]
     [answer] = rows(tmp_path / "bench_answers.csv")
     assert answer["kernels_count"] == answer["in_file_count"] != "0"
     assert answer["time_ns"] == answer["in_file_ns"]
