@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kinetoscope.trace import Event, StepAt, Trace
+    from kinetoscope.trace.columns import Columns
 
 NO_LAUNCH = "(no launch in trace)"
 """Stands for the op of a GPU activity whose launch is not in the file."""
@@ -173,7 +174,7 @@ def _cpu_table(trace: Trace, kind: Kind, step: Step | StepAt | None) -> list[Row
     columns = columns_of(trace)
     cpu, gpu = _scope(trace, step)
     at = cpu[columns.kind[cpu] == CODE[kind]]
-    own, total = device_times(columns, gpu)
+    own, total = _device_times(columns, gpu, of_all=step is None)
     if kind is Kind.CALL:
         total = sums(columns.dur[gpu], columns.launch[gpu], len(columns))
     groups = Groups(trace, at)
@@ -187,6 +188,18 @@ def _cpu_table(trace: Trace, kind: Kind, step: Step | StepAt | None) -> list[Row
         share=self_cpu.astype(np.float64) / (whole or 1),
     )
     return sorted(rows, key=lambda row: (-row.self_cpu, row.name))
+
+
+def _device_times(
+    columns: Columns, gpu: NDArray[np.intp], of_all: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """:func:`device_times`, found once for all activities of the trace."""
+    if not of_all:
+        return device_times(columns, gpu)
+    if "device_times" not in columns.once:
+        columns.once["device_times"] = device_times(columns, gpu)
+    own, total = columns.once["device_times"]
+    return own, total
 
 
 def _gpu_table(trace: Trace, kinds: frozenset[Kind], step: Step | StepAt | None) -> list[Row]:
@@ -227,10 +240,13 @@ class Groups:
     @cached_property
     def _named(self) -> tuple[list[str], NDArray[np.intp]]:
         columns = columns_of(self.trace)
-        numbers, group = np.unique(columns.name[self.at], return_inverse=True)
-        names = [_row_name(columns.names[number]) for number in numbers.tolist()]
-        numbered = {name: n for n, name in enumerate(dict.fromkeys(names))}
-        return list(numbered), np.array([numbered[name] for name in names], np.intp)[group]
+        name = columns.name[self.at]
+        there = np.flatnonzero(np.bincount(name, minlength=len(columns.names)))
+        numbered: dict[str, int] = {}
+        group_of = np.zeros(len(columns.names), np.intp)
+        for number in there.tolist():
+            group_of[number] = numbered.setdefault(_row_name(columns.names[number]), len(numbered))
+        return list(numbered), group_of[name]
 
     def sum(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """(groups) sums of a column."""

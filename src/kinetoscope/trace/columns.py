@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
@@ -87,6 +87,9 @@ class Columns:
     frame_parent: NDArray[np.int64] | None = None
     """(n) the id of the frame that called it"""
 
+    once: dict[str, Any] = field(default_factory=dict, repr=False)
+    """what was computed of all events, and is asked for by several tables"""
+
     def __len__(self) -> int:
         return len(self.start)
 
@@ -108,10 +111,13 @@ class Columns:
     @property
     def self_dur(self) -> NDArray[np.int64]:
         """(n) ns outside its children; never below 0, and 0 for what is ``unfinished``"""
+        if "self_dur" in self.once:
+            return cast("NDArray[np.int64]", self.once["self_dur"])
         below = np.zeros(len(self), np.int64)
         inside = self.parent != NONE
         np.add.at(below, self.parent[inside], self.dur[inside])
         own: NDArray[np.int64] = np.maximum(self.dur - below, 0) * ~self.unfinished
+        self.once["self_dur"] = own
         return own
 
     def with_all_below(self, tops: NDArray[np.intp], also: int) -> NDArray[np.intp]:

@@ -32,23 +32,24 @@ _CATEGORIES = tuple(
 
 
 class _Args(msgspec.Struct, gc=False):
-    correlation: Any = None
     external: Any = msgspec.field(default=None, name="External id")
     external_2021: Any = msgspec.field(default=None, name="external id")
-    stream: Any = None
     device: Any = None
+    stream: Any = None
+    correlation: Any = None
     frame: Any = msgspec.field(default=None, name="Python id")
     frame_parent: Any = msgspec.field(default=None, name="Python parent id")
 
 
-class _Complete(msgspec.Struct, gc=False, tag_field="ph", tag="X"):
+class _Complete(msgspec.Struct, gc=False, tag_field="ph", tag="X", kw_only=True):
+    # In the order in which profilers write them: msgspec looks for a key where the one before led to.
     # One of a few texts costs a look-up, any text a new object.
     cat: Literal[_CATEGORIES]  # type: ignore[valid-type]
-    ts: Any
-    dur: Any
     name: str = ""
     pid: int | str = 0
     tid: int | str = 0
+    ts: Any
+    dur: Any
     args: _Args | None = None
 
 
