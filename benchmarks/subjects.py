@@ -149,6 +149,13 @@ def nothing(path: str) -> Answer:
     return None
 
 
+def numpy_alone(path: str) -> Answer:
+    """What a process costs that has loaded numpy."""
+    import numpy  # noqa: F401
+
+    return None
+
+
 def summary(path: str) -> Answer:
     """The command."""
     from kinetoscope.cli import main
@@ -190,6 +197,7 @@ SUBJECTS: dict[str, Callable[[str], Answer]] = {
     "HolisticTraceAnalysis": hta,
     "torch-tb-profiler": tensorboard,
     "nothing": nothing,
+    "numpy, loaded": numpy_alone,
     "kinetoscope summary": summary,
     "zlib, at once": _at_once,
     "zlib, in pieces": _unpack_with("zlib"),
