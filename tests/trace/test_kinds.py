@@ -420,3 +420,38 @@ def test_the_cost_of_any_shape_is_linear(shape: str) -> None:
     few = max(min(seconds(500) for _ in range(2)), 0.004)
     # eight times as many; what is quadratic takes sixty-four times as long
     assert seconds(4000) < 16 * few or seconds(4000) < 16 * few
+
+
+@pytest.mark.parametrize(
+    "exponent", ["99999999999999999999", "+99999999999999999999", "-99999999999999999999"]
+)
+@pytest.mark.parametrize("after", ["", ", oops"])
+def test_exponents_that_no_decimal_has(exponent: str, after: str) -> None:
+    """As of others that are too large, or too small to be seen."""
+    event = '{{"ph": "X", "cat": "cpu_op", "name": "{}", "pid": 1, "tid": 1, "ts": {}, "dur": {}}}'
+    rows = [
+        event.format("first", "0.0", "1.0"),
+        event.format("ts", f"1e{exponent}", "1.5"),
+        event.format("dur", "1.5", f"1e{exponent}"),
+        event.format("negative", "2.5", f"-1e{exponent}"),
+        event.format("text", f'"1e{exponent}"', '"1.5"'),
+        event.format("nothing", f"0e{exponent}", "0.5"),
+    ]
+    trace = loads(f"[{', '.join(rows)}]{after}".encode(), "t")
+    found = {each.name: (each.start, each.dur) for each in trace.events}
+    told = {code: n for code, n in codes(trace).items() if code != "damaged-metadata"}
+    if exponent.startswith("-"):
+        assert found["ts"] == found["text"] == (0, 1500)
+        assert told == {}
+    else:
+        assert not {"ts", "text"} & found.keys()
+        assert told == {"no-time": 2, "absurd-duration": 1, "negative-duration": 1}
+    assert (found["dur"], found["negative"], found["nothing"]) == ((1500, 0), (2500, 0), (0, 500))
+
+
+def test_a_number_that_is_none_beside_an_open_quotation_mark() -> None:
+    text = f"[{_A}, {_B.replace(chr(34) + 'b' + chr(34), chr(34) + 'b' + chr(34) + 'c' + chr(34))}]"
+    text = text.replace('"tid": 1', '"tid": 1, "args": {"dims": [-Infinity]}')
+    trace = loads(text.encode(), "t")
+    assert [event.name for event in trace.events] == ["a", 'b"c']
+    assert {"bad-quote", "not-finite"} <= codes(trace).keys()

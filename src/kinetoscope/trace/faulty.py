@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kinetoscope.trace.columns import Columns, InexactTimes, columns
 from kinetoscope.trace.errors import TraceError
+from kinetoscope.trace.fields import exactly
 from kinetoscope.trace.raw import decode_whole
 from kinetoscope.trace.recover import CONTROL, place, recover
 from kinetoscope.trace.unzip import MAX_BYTES, unzip
@@ -185,7 +185,7 @@ def _loads(text: str, findings: Findings) -> tuple[Any, int]:
         return found
 
     options: dict[str, Any] = {
-        "parse_float": Decimal,
+        "parse_float": exactly,
         "parse_constant": constants.append,
         "object_pairs_hook": whole if text.count('"traceEvents"') > 1 else None,
     }

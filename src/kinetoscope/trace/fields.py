@@ -33,12 +33,27 @@ def nanoseconds(value: Any) -> int | None:
     return int(_AS_LONG_AS_IT_IS.multiply(number, 1000).to_integral_value(context=_AS_LONG_AS_IT_IS))
 
 
+def exactly(text: str) -> Decimal:
+    """A number of JSON.  An exponent beyond what a decimal can have becomes a million, of the same sign.
+
+    Raises ``InvalidOperation`` for what is no number.
+    """
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        mantissa, _, exponent = text.strip().lower().partition("e")
+        sign, digits = ("-", exponent[1:]) if exponent.startswith("-") else ("", exponent.removeprefix("+"))
+        if not digits.isdecimal():
+            raise
+        return Decimal(f"{mantissa}e{sign}1000000")
+
+
 def microseconds(value: Any) -> int | Decimal | None:
     """A number of µs however large, as the file has it; None if it is none, or not finite."""
     if type(value) is int:
         return value
     try:
-        exact = Decimal(value) if isinstance(value, (str, Decimal)) else None
+        exact = exactly(value) if isinstance(value, str) else value if isinstance(value, Decimal) else None
     except InvalidOperation:
         return None
     return None if exact is None or not exact.is_finite() else exact

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 import msgspec
@@ -83,7 +83,7 @@ def decode_whole(data: bytes, *, exact: bool = False) -> tuple[list[RawEvent], A
         if is_list:
             return (_EXACT_LIST if exact else _FAST_LIST).decode(data), None  # type: ignore[return-value]
         document = (_EXACT if exact else _FAST).decode(data)
-    except (msgspec.DecodeError, RecursionError, ValueError):
+    except (msgspec.DecodeError, RecursionError, ValueError, InvalidOperation):
         return None
     return document.traceEvents, document.deviceProperties  # type: ignore[return-value]
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from kinetoscope.trace.fields import exactly
 
 if TYPE_CHECKING:
     from kinetoscope.trace.findings import Findings
 
 _constants: list[str] = []
-_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_constants.append)
-_LENIENT = json.JSONDecoder(parse_float=Decimal, parse_constant=_constants.append, strict=False)
+_DECODER = json.JSONDecoder(parse_float=exactly, parse_constant=_constants.append)
+_LENIENT = json.JSONDecoder(parse_float=exactly, parse_constant=_constants.append, strict=False)
 
 CONTROL = re.compile(r"[\x00-\x1f]")
 """In a string of JSON it has to be escaped"""
@@ -198,7 +199,7 @@ def _mend(text: str, at: int, end: int) -> _Mended | None:
             if not nesting:
                 try:
                     counts["control-character"] = sum(
-                        part[0] == '"' and CONTROL.search(part) is not None for part in out
+                        part.startswith('"') and CONTROL.search(part) is not None for part in out
                     )
                     return _Mended(json.loads("".join(out), cls=_Exact, strict=False), at, counts)
                 except (ValueError, RecursionError):
@@ -224,7 +225,7 @@ def _mend(text: str, at: int, end: int) -> _Mended | None:
 
 class _Exact(json.JSONDecoder):
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "parse_float": Decimal, "parse_constant": lambda _: None})
+        super().__init__(**{**options, "parse_float": exactly, "parse_constant": lambda _: None})
 
 
 def _string(
