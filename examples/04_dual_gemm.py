@@ -291,7 +291,8 @@ def wide(x, woven, hidden, out):
 #
 # That also lets us choose the order. Tiles worked on at the same time should share what they read,
 # so that it is found in the cache: we go through GROUP rows of tiles column by column, and not
-# through whole columns.
+# through whole columns. By itself the step gains nothing here, as the table below shows: at this size
+# memory is not what the kernel waits for. It prepares the next one.
 
 
 @triton.jit
@@ -551,18 +552,21 @@ if hopper:
 # Both warpgroups still come to the GELU at the same time, and then the tensor cores rest. So let
 # them have *different* tiles, by turns: while one computes the GELU of its tile, the other
 # multiplies. (CUTLASS, NVIDIA's library, calls this ping-pong.) Its tile is as high as before and
-# half as wide, so that its accumulator fits into the registers of one warpgroup.
+# half as wide, so that its accumulator fits into the registers of one warpgroup. That gives back what
+# the second step gained: a product is 128 columns wide again, 64 of gate and 64 of up. And it takes two
+# instructions, one for each 64 of the 128 rows. To hide the GELU is worth more.
 #
 # Whose turn it is, another pair of barriers says. Who has a turn ends it by arriving at the other's. The
 # very first turn nobody would give: so the kernel arrives once at ``turn[0]`` before it starts.
 #
 # A turn is over just before its last product is issued (``EARLY = 1``); by the time the other warpgroup
-# has noticed, it has been. Both may have products in flight then, which does no harm, since each has a sum
+# has noticed, that product has been issued. Both may have products in flight then, which does no harm, since each has a sum
 # of its own.
 #
 # The turns also keep the phases honest. A phase is one bit: it cannot tell this time round the ring from
-# the one after next. A warpgroup that started to wait for its tile's buffers before the other one had
-# had its own could take those for its own. How early may a turn end, then? Not before the last of our
+# the one after next. With 12 slices along ``dim`` and a ring of 6 buffers, the first tile takes rounds 0
+# and 1, and the second tile begins in round 2, whose phase is that of round 0. A warpgroup that started
+# to wait for its tile's buffers before the other one had had its own could take those for its own. How early may a turn end, then? Not before the last of our
 # buffers has come: hence the place of the line, after the wait for that buffer.
 
 if hopper:
@@ -803,7 +807,7 @@ if lesson and hopper:
 # --------
 # Guess first. What is saved is known: two results of 8192 × 3072, written once and read once each.
 # Which of the steps saves the most beyond that? Write it down; the picture below has the answer, and the
-# chapter says why.
+# chapter what we know of the reason.
 #
 # Every variant is captured into a CUDA graph that works through several sets of inputs, weights
 # included, so that nothing is found in the cache which would not be there in a larger model. The
@@ -993,7 +997,7 @@ if lesson and hopper and dtype_name != "fp32":
 # ----------
 # Eager, then the last of the steps that runs here: four kernels, and one. What is the CPU doing
 # meanwhile? For eager it launches the next kernel while one runs. For ours it makes descriptors, and Triton
-# looks at every argument, before there is a launch at all. The next lesson makes that cheaper.
+# looks at every argument, before there is a launch at all. The next lesson does without both.
 
 
 def record(step, fn):

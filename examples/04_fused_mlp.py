@@ -918,8 +918,8 @@ elif lesson:
 # ---------------------------------------
 # The same module at other sizes: eight numbers of rows, and the widths of two models of Google's, at
 # 4096 rows. Guess first: at which end does the fused kernel win more, and by which clock? And a wider
-# model has more work for each byte: does fusing save more there, or less? The last two columns of the
-# second table answer: a ratio above one is a gain. The chapter goes through them.
+# model has more work for each byte: does fusing save more there, or less? The two columns of ratios in
+# the second table answer, one for each clock: above one is a gain. The chapter goes through them.
 #
 # The same weights are used in every call, as in the lesson on regimes; what comes in is new for each.
 # The second table has one line for each size: ours, the best of the peers, and its time over ours.

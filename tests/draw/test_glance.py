@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kinetoscope.draw.glance import glance, glance_html
 from kinetoscope.draw.column import Column
+from kinetoscope.draw.glance import glance, glance_html
 from kinetoscope.draw.table import fitting, text_table
 from kinetoscope.trace import Trace, loads
 

@@ -126,3 +126,12 @@ def test_text_is_neither_shortened_nor_set_as_code() -> None:
     )
     assert f'<td class="ks-text">{sentence}</td>' in html
     assert sentence in text_table([Column("says", "says", "text")], [{"says": sentence}])
+
+
+def test_a_column_of_words_is_no_wider_than_they_are() -> None:
+    """Names of kernels break anywhere and get room to; `eager` beside a number needs none of it."""
+    columns = [Column("name", "way"), Column("kernel", "kernel"), Column("said", "said", "text")]
+    rows = [{"name": "eager", "kernel": LONG, "said": "yes"}, {"name": None, "kernel": "k", "said": LONG}]
+    root = ElementTree.fromstring(html_table(columns, rows))
+    for line in root.iter("tr"):
+        assert [cell.get("class") for cell in line] == ["ks-word", None, "ks-text"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar
 
 from docutils.nodes import Node
@@ -35,7 +36,7 @@ class RecordedTable(RecordedDirective):
                 "name",
                 f"{self.name_asked} has no column {unknown[0]!r}; there are: {', '.join(table.columns)}",
             )
-        columns = [_column(table, name) for name in names]
+        columns = _told_apart([_column(table, name) for name in names])
         rows = _rows(table, names)
         node = recorded_table()
         node["html"] = html_table(columns, rows, caption=self.options.get("caption") or self.name_asked)
@@ -62,6 +63,17 @@ def _column(table: Table, name: str) -> Column:
     if all(float(value.value).is_integer() for value in values):
         return Column(name, heading or name, "count")
     return Column(name, heading or name)
+
+
+def _told_apart(columns: list[Column]) -> list[Column]:
+    """Of columns with one heading, a ratio beside a time, what is no time has its unit in its heading."""
+    headings = [column.heading for column in columns]
+    return [
+        replace(column, heading=column.key.replace("_", " "))
+        if headings.count(column.heading) > 1 and column.kind != "time"
+        else column
+        for column in columns
+    ]
 
 
 def _rows(table: Table, names: list[str]) -> list[dict[str, object]]:

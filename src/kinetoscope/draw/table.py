@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _LONG = 60
 """Characters of a name beyond which a cell shows the short form first"""
 
+_WORD = 20
+"""Characters up to which names are on one line"""
+
 _LEAST = 20
 """Characters of a name that are kept on a narrow terminal"""
 
@@ -64,13 +67,19 @@ def html_table(
     out = [f'<div class="{box}" role="group" tabindex="0" aria-label="{aria}"{of}>', "<table>"]
     if caption:
         out.append(f"<caption>{_t(caption)}</caption>")
-    heads = "".join(f'<th scope="col"{_class(column)}>{_t(column.heading)}</th>' for column in columns)
+    classes_of = [_class(column, [line[i].text for line in cells]) for i, column in enumerate(columns)]
+    heads = "".join(
+        f'<th scope="col"{of_column}>{_t(column.heading)}</th>'
+        for column, of_column in zip(columns, classes_of, strict=True)
+    )
     out += [f"<thead><tr>{heads}</tr></thead>", "<tbody>"]
     for row, line in zip(rows, cells, strict=True):
         name = "" if first is None else line[first].text
         classes = [*(["ks-marked"] if any(matches(name, p) for p in highlight) else []), *_kind(row)]
         marked = f' class="{" ".join(classes)}"' if classes else ""
-        written = "".join(_html(column, line, i, first) for i, column in enumerate(columns))
+        written = "".join(
+            _html(column, line[i], classes_of[i], is_first=i == first) for i, column in enumerate(columns)
+        )
         out.append(f"<tr{marked}{_events(row)}>{written}</tr>")
     if not rows:
         out.append(f'<tr><td colspan="{max(1, len(columns))}">Nothing was recorded.</td></tr>')
@@ -186,16 +195,16 @@ def _cell(column: Column, unit: TimeUnit | None, value: Any) -> _Cell:
             return _Cell(clean(", ".join(value) if isinstance(value, tuple) else str(value)))
 
 
-def _html(column: Column, line: list[_Cell], i: int, first: int | None) -> str:
-    tag, scope = ("th", ' scope="row"') if i == first else ("td", "")
+def _html(column: Column, cell: _Cell, of_column: str, *, is_first: bool) -> str:
+    tag, scope = ("th", ' scope="row"') if is_first else ("td", "")
     match column.kind:
         case "name":
-            content = _name(line[i].text)
+            content = _name(cell.text)
         case "text":
-            content = _t(line[i].text)
+            content = _t(cell.text)
         case _:
-            content = _number(line[i])
-    return f"<{tag}{scope}{_class(column)}>{content}</{tag}>"
+            content = _number(cell)
+    return f"<{tag}{scope}{of_column}>{content}</{tag}>"
 
 
 def _number(cell: _Cell) -> str:
@@ -247,10 +256,13 @@ def _indexes(events: Iterable[Event]) -> str:
     return " ".join(str(event.index) for event in events)
 
 
-def _class(column: Column) -> str:
-    if column.kind == "text":
-        return ' class="ks-text"'
-    return "" if column.kind == "name" else ' class="ks-number"'
+def _class(column: Column, texts: Sequence[str]) -> str:
+    if column.kind not in ("name", "text"):
+        return ' class="ks-number"'
+    # Kernel names are long and break anywhere; a column of words is as wide as they are.
+    if max(map(len, (column.heading, *texts))) <= _WORD:
+        return ' class="ks-word"'
+    return ' class="ks-text"' if column.kind == "text" else ""
 
 
 def _t(text: str) -> str:
