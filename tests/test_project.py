@@ -149,7 +149,11 @@ def test_locked_sphinx_suits_each_python() -> None:
 
 
 def test_sphinx_gallery_is_pinned_where_it_is_asked_for() -> None:
-    (asked,) = (need for need in PROJECT["project"]["dependencies"] if need.startswith("sphinx-gallery"))
+    (asked,) = (
+        need
+        for need in PROJECT["project"]["optional-dependencies"]["sphinx"]
+        if need.startswith("sphinx-gallery")
+    )
     assert asked == f"sphinx-gallery=={locked('docs')['sphinx-gallery']}"
 
 

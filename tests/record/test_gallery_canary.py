@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_version_is_the_one_that_was_read() -> None:
-    pins = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    pins = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["sphinx"]
     assert f"sphinx-gallery=={sphinx_gallery.__version__}" in pins
 
 
