@@ -560,14 +560,15 @@ if hopper:
 # very first turn nobody would give: so the kernel arrives once at ``turn[0]`` before it starts.
 #
 # A turn is over just before its last product is issued (``EARLY = 1``); by the time the other warpgroup
-# has noticed, that product has been issued. Both may have products in flight then, which does no harm, since each has a sum
-# of its own.
+# has noticed, that product has been issued. Both may have products in flight then, which does no harm,
+# since each has a sum of its own.
 #
 # The turns also keep the phases honest. A phase is one bit: it cannot tell this time round the ring from
 # the one after next. With 12 slices along ``dim`` and a ring of 6 buffers, the first tile takes rounds 0
 # and 1, and the second tile begins in round 2, whose phase is that of round 0. A warpgroup that started
-# to wait for its tile's buffers before the other one had had its own could take those for its own. How early may a turn end, then? Not before the last of our
-# buffers has come: hence the place of the line, after the wait for that buffer.
+# to wait for its tile's buffers before the other one had had its own could take those for its own. How
+# early may a turn end, then? Not before the last of our buffers has come: hence the place of the line,
+# after the wait for that buffer.
 
 if hopper:
 

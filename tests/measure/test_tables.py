@@ -137,3 +137,30 @@ def test_a_driver_call_inside_a_runtime_call_belongs_to_the_op() -> None:
     trace = loads(json.dumps([*events, {**kernel, "args": {"correlation": 5}}]).encode(), "made.json")
     [row] = op_table(trace)
     assert (row.self_device, row.device, row.self_cpu) == (4_000, 4_000, 4_000)
+
+
+@pytest.mark.parametrize("levels", [64, 0])
+def test_an_op_inside_its_like_is_counted_and_not_summed_twice(
+    levels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`x.sum()` is `aten::sum` in `aten::sum`; between them there may be another op, and beside it."""
+    monkeypatch.setattr("kinetoscope.measure.device._LEVELS", levels)
+    cpu = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1}
+    launch = {"ph": "X", "cat": "cuda_runtime", "pid": 1, "tid": 1, "name": "launch", "dur": 1}
+    kernel = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "dur": 3}
+    events = [
+        {**cpu, "name": "sum", "ts": 0, "dur": 100},
+        {**cpu, "name": "view", "ts": 5, "dur": 80},
+        {**cpu, "name": "sum", "ts": 10, "dur": 60},
+        {**launch, "ts": 20, "args": {"correlation": 1}},
+        {**kernel, "ts": 30, "args": {"correlation": 1, "stream": 7, "device": 0}},
+        {**cpu, "name": "sum", "ts": 200, "dur": 10},
+        {**cpu, "name": "sum", "tid": 2, "ts": 210, "dur": 7},
+    ]
+    trace = loads(json.dumps(events).encode(), "t")
+    rows = {row.name: row for row in op_table(trace)}
+    found = rows["sum"]
+    assert (found.calls, found.cpu, found.self_cpu) == (4, 117_000, 96_000)
+    assert (found.device, found.self_device) == (3000, 3000)
+    assert (found.max, found.min, found.mean) == (100_000, 7_000, 177_000 / 4)
+    assert (rows["view"].cpu, rows["view"].self_cpu, rows["view"].device) == (80_000, 20_000, 3000)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kinetoscope.trace import Kind
-from kinetoscope.trace.columns import CODE, NONE
+from kinetoscope.trace.columns import CODE, KINDS, NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -113,6 +113,44 @@ def _handed_up(columns: Columns, values: NDArray[np.int64]) -> NDArray[np.int64]
         if total[at] and parent[at] != NONE:
             total[parent[at]] += total[at]
     return np.array(total, values.dtype)
+
+
+def in_its_like(columns: Columns, at: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """(len(at)) which of these CPU events lie, however deep, in another of them of their name and kind."""
+    found, asked = np.zeros(len(columns), bool), np.zeros(len(columns), bool)
+    asked[at] = True
+    looking, around = at, columns.parent[at]
+    for _ in range(_LEVELS):
+        there = around != NONE
+        looking, around = looking[there], around[there]
+        if not len(looking):
+            return found[at]
+        same = asked[around] & (columns.name[looking] == columns.name[around])
+        same &= columns.kind[looking] == columns.kind[around]
+        found[looking[same]] = True
+        looking, around = looking[~same], columns.parent[around[~same]]
+    return _in_its_like_one_by_one(columns, asked)[at]
+
+
+def _in_its_like_one_by_one(columns: Columns, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(n) the same of all events, of those around them only what is ``asked``."""
+    found = np.zeros(len(columns), bool)
+    parent, lane = columns.parent.tolist(), columns.lane.tolist()
+    like = (columns.name.astype(np.int64) * len(KINDS) + columns.kind).tolist()
+    open_on: dict[int, list[int]] = defaultdict(list)
+    count_on: dict[int, Counter[int]] = defaultdict(Counter)
+    # An outer one comes before what is in it; those that do not nest in each other are apart by kind.
+    is_frame = (columns.kind == CODE[Kind.PYTHON]).tolist()
+    for event in columns.nested.tolist():
+        thread = 2 * lane[event] + is_frame[event]
+        opened, count = open_on[thread], count_on[thread]
+        while opened and opened[-1] != parent[event]:
+            gone = opened.pop()
+            count[like[gone]] -= int(asked[gone])
+        found[event] = count[like[event]] > 0
+        opened.append(event)
+        count[like[event]] += int(asked[event])
+    return found
 
 
 def op_of(columns: Columns, gpu: NDArray[np.intp]) -> NDArray[np.int32]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kinetoscope.measure.busy import Union, busy, span
-from kinetoscope.measure.device import device_times, op_of, sums
+from kinetoscope.measure.device import device_times, in_its_like, op_of, sums
 from kinetoscope.measure.device import total as sum_of
 from kinetoscope.trace import COPIES, Kind, Step
 from kinetoscope.trace.columns import CODE, KINDS, NONE, EventsAt, among, columns_of
@@ -33,7 +33,11 @@ NO_OP = "(no op)"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """All events of one name in a table.  Sums and extremes are over the events the row was made from."""
+    """All events of one name in a table.  Sums and extremes are over the events the row was made from.
+
+    An op may call itself (``aten::sum`` of all has ``aten::sum`` over dimensions inside): these are two
+    calls, and their time is in ``cpu`` and ``device`` once.
+    """
 
     name: str
     kind: Kind
@@ -179,12 +183,15 @@ def _cpu_table(trace: Trace, kind: Kind, step: Step | StepAt | None) -> list[Row
         total = sums(columns.dur[gpu], columns.launch[gpu], len(columns))
     groups = Groups(trace, at)
     self_cpu = groups.sum(columns.self_dur)
+    # What lies in another of its name is in that one's total already.
+    counted = np.zeros(len(columns), bool)
+    counted[at[~in_its_like(columns, at)]] = True
     whole = int(self_cpu.sum())
     rows = groups.rows(
         self_cpu=self_cpu,
-        cpu=groups.sum(columns.dur),
+        cpu=groups.sum(columns.dur * counted),
         self_device=groups.sum(own),
-        device=groups.sum(total),
+        device=groups.sum(total * counted),
         share=self_cpu.astype(np.float64) / (whole or 1),
     )
     return sorted(rows, key=lambda row: (-row.self_cpu, row.name))
