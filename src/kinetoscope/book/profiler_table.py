@@ -12,7 +12,7 @@ from kinetoscope.book.nodes import recorded_table
 from kinetoscope.book.recorded import RecordedDirective, patterns
 from kinetoscope.book.walkable import show_trace
 from kinetoscope.draw import cell_texts, count_word, html_table
-from kinetoscope.draw.views import COLUMNS, VIEWS, View, shown_column, sort_key
+from kinetoscope.draw.views import COLUMNS, VIEWS, AnyRow, View, shown_column, sort_key
 from kinetoscope.measure.tables import Row
 from kinetoscope.trace import StepAt, Trace
 
@@ -41,7 +41,7 @@ class ProfilerTable(RecordedDirective):
         if trace is None:
             return self.nothing_to_show()
         view = VIEWS[self.options.get("by", "op")]
-        wanted = self.options.get("columns", view.columns)
+        wanted = self.options.get("columns", ())
         sort = self.options.get("sort")
         there = [name for name in COLUMNS if name in view.row.__slots__]
         unknown = [name for name in (*wanted, *([sort] if sort else ())) if name not in there]
@@ -55,14 +55,14 @@ class ProfilerTable(RecordedDirective):
             return self.refuse(
                 "option", f"{self.name_asked} has no step {self.options['step']}; there are: {steps}"
             )
-        rows = list(view.rows(trace, step))
+        rows: list[AnyRow] = list(view.rows(trace, step))
         if sort:
             rows.sort(key=lambda row: sort_key(row, str(sort)), reverse=sort != "name")
         left_out = 0
         if "rows" in self.options:
             left_out = max(0, len(rows) - self.options["rows"])
             rows = rows[: self.options["rows"]]
-        columns = [shown_column(name, view) for name in wanted]
+        columns = [shown_column(name, view) for name in wanted or view.shown(rows)]
         caption = self.options.get("caption") or self._caption(view, trace, step, left_out)
         node = recorded_table()
         node["html"] = html_table(

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     if options.before == options.after == "-":
         raise Refusal("one pipe brings one trace; name a file for the other.")
     from kinetoscope.draw.changes import CHANGE_COLUMNS, change_row
-    from kinetoscope.draw.table import text_table
+    from kinetoscope.draw.table import fitting, text_table
     from kinetoscope.measure.compare import DEFAULT_KINDS, compare
     from kinetoscope.trace import Kind
 
@@ -48,11 +48,20 @@ def run(options: argparse.Namespace) -> int:
             say_json({"by": options.by, "rows": rows, "findings": dict(zip(_SIDES, findings, strict=True))})
         return 0
     shown = [change_row(pair) for pair in pairs]
-    say(text_table(CHANGE_COLUMNS, shown, width=width()).rstrip("\n"))
+    room = width()
+    fitted = CHANGE_COLUMNS if room is None else fitting(CHANGE_COLUMNS, shown, room)
+    say(text_table(fitted, shown, width=room).rstrip("\n"))
     say()
     counts = {said: sum(row["said"] == said for row in shown) for row in shown for said in (row["said"],)}
     told = ", ".join(f"{number} {said}" for said, number in counts.items())
-    say(f"From {before.path} to {after.path}, a step each: {told or 'neither has any'}.")
+    if not told:
+        what = "ops" if options.by == "op" else "kernels or copies"
+        told = f"neither has {what}" + (
+            "" if options.by == "op" else " (`--by op` compares what the CPU did)"
+        )
+    left = [column.heading for column in CHANGE_COLUMNS if column not in fitted]
+    narrow = f" No room here for {', '.join(left)}: a wider terminal or --csv has them." if left else ""
+    say(f"From {before.path} to {after.path}, a step each: {told}.{narrow}")
     return 0
 
 

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     fitted = shown.columns if room is None else fitting(shown.columns, shown.rows, room)
     say(text_table(fitted, shown.rows, width=room).rstrip("\n"))
     say()
-    say(_about(trace, options, shown, [column.heading for column in shown.columns[len(fitted) :]]))
+    say(_about(trace, options, shown, [column.heading for column in shown.columns if column not in fitted]))
     return 0
 
 
@@ -93,6 +93,8 @@ def _about(trace: Trace, options: argparse.Namespace, shown: Shown, narrow: list
 def _why_empty(trace: Trace, by: str) -> str:
     from kinetoscope.measure.summary import kind_counts
 
+    if by == "waiting":
+        return "the trace has no work of a GPU, so nothing waited"
     there = ", ".join(kind.value for kind in kind_counts(trace))
     return f"the trace has no events of this kind, but {there}" if there else "the trace has no events"
 

@@ -197,7 +197,7 @@ _NOT_DRAWN = {
     Kind.GPU_ANNOTATION: "annotations repeated on the GPU",
     Kind.SYNC: "stream synchronizations",
     Kind.OVERHEAD: "the profiler's own work",
-    Kind.OTHER: "events of a category that is not known here",
+    Kind.OTHER: "events that are no work of the CPU or the GPU",
 }
 """What the timeline leaves out, as the page says it"""
 

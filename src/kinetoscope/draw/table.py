@@ -109,13 +109,22 @@ def text_table(columns: Sequence[Column], rows: Sequence[object], *, width: int 
 
 
 def fitting(columns: Sequence[Column], rows: Sequence[object], width: int) -> list[Column]:
-    """The columns, from the left, for which ``width`` characters suffice, names cut not too short."""
+    """The columns for which ``width`` characters suffice, names cut not too short.
+
+    Those of numbers give way from the right; more names than the first one give way to any number.
+    """
+    names = [column for column in columns if column.kind == "name"]
+    kept = list(columns)
+    while len(kept) > 1 and _needed(kept, rows, width) > width:
+        more = [column for column in kept if column in names[1:]]
+        kept.remove(more[-1] if more else kept[-1])
+    return kept
+
+
+def _needed(columns: Sequence[Column], rows: Sequence[object], width: int) -> int:
+    """Characters of a line of these columns where names are cut as far as they may be."""
     heads, body = _texts(columns, rows)
-    for kept in range(len(columns), 1, -1):
-        widths = _widths(columns[:kept], heads[:kept], [line[:kept] for line in body], width)
-        if sum(widths) + 2 * (kept - 1) <= width:
-            return list(columns[:kept])
-    return list(columns[:1])
+    return sum(_widths(columns, heads, body, width)) + 2 * (len(columns) - 1)
 
 
 def _texts(columns: Sequence[Column], rows: Sequence[object]) -> tuple[list[str], list[list[str]]]:

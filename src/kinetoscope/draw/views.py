@@ -67,12 +67,22 @@ class View(NamedTuple):
     """what the share is of"""
     row: type[Row] | type[StepRow] | type[StepSummary] = Row
     """what its rows are, and so which columns there can be"""
+    if_any: tuple[str, ...] = ()
+    """those shown as well where a row has other than 0 there: without them the others do not add up"""
+
+    def shown(self, rows: Sequence[AnyRow]) -> tuple[str, ...]:
+        """The columns of these rows that are shown unless the author names others."""
+        more = [name for name in self.if_any if any(getattr(row, name) for row in rows)]
+        at = self.columns.index("launches") if more else 0
+        return (*self.columns[:at], *more, *self.columns[at:])
 
 
 def _waiting(trace: Trace, step: StepAt | None) -> list[StepSummary]:
-    """The steps; a trace without any is one piece, and what its GPU waited for is asked as well."""
+    """The steps; a trace without any is one piece.  Without a GPU at work there is nothing that waited."""
+    if not columns_of(trace).on_gpu.any():
+        return []
     if not trace.steps_at:
-        return [whole_summary(trace)] if columns_of(trace).on_gpu.any() else []
+        return [whole_summary(trace)]
     return [row for row in step_summaries(trace) if step is None or row.number == step.number]
 
 
@@ -120,6 +130,7 @@ VIEWS: dict[str, View] = {
         ),
         "busy of span",
         StepSummary,
+        ("idle_unknown",),
     ),
 }
 
@@ -155,7 +166,7 @@ def choose_rows(
     if sort is not None:
         rows.sort(key=lambda row: sort_key(row, sort), reverse=sort != "name")
     kept = rows if limit is None else rows[:limit]
-    return Shown(view, [shown_column(name, view) for name in view.columns], kept, len(rows) - len(kept))
+    return Shown(view, [shown_column(name, view) for name in view.shown(kept)], kept, len(rows) - len(kept))
 
 
 def columns_of_view(view: View) -> list[str]:

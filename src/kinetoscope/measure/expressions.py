@@ -161,7 +161,7 @@ class _Evaluator:
             return TraceView(node.id, value) if isinstance(value, Trace) else value
         if node.id in FUNCTIONS:
             raise ExpressionError(f"{node.id} is a function; write {FUNCTIONS[node.id].signature}.")
-        raise ExpressionError(f"unknown name {node.id!r}; {suggestion(node.id, self._names)}")
+        raise ExpressionError(f"unknown name {node.id!r}; {suggestion(node.id, self._names, limit=12)}")
 
     def _attribute(self, node: ast.Attribute) -> Any:
         owner = self._value(node.value)
