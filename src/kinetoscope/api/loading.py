@@ -81,6 +81,11 @@ def _exported(profile: Profile) -> bytes:
             "(profile): it has not recorded anything; run the code inside `with profile(...) as prof:` (with "
             "a schedule: until a step is active), and load prof after the block."
         )
+    if _is_lost(getattr(profile, "profiler", profile)):
+        raise TraceError(
+            "(profile): a second profiler was started while it recorded, which ended it, and torch keeps "
+            "nothing of it; use one profiler at a time, and load the inner one."
+        )
     import tempfile
     from pathlib import Path
 
@@ -91,6 +96,12 @@ def _exported(profile: Profile) -> bytes:
         except (RuntimeError, AttributeError, AssertionError) as error:
             raise TraceError(f"(profile): {_reason(error, profile)}") from error
         return path.read_bytes()
+
+
+def _is_lost(inner: Any) -> bool:
+    """Whether torch has no trace behind the results: to export those ends the process."""
+    began = getattr(getattr(inner, "kineto_results", None), "trace_start_ns", None)
+    return began is not None and began() == 0
 
 
 def _reason(error: Exception, profile: Any) -> str:
