@@ -184,8 +184,53 @@ def test_a_failure_lists_what_was_there(trace: kinetoscope.Trace) -> None:
         "15 events were there (kernel), of which 'nvjet*' fits those marked with >:",
     ]
     assert lines[2].split() == [">", "6×", "335", "µs", "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT"]
-    assert lines[3].split()[0] == "3×" and "void at::native::vectorized" in lines[3]
+    assert lines[3].split()[:2] == [">", "3×"] and lines[4].split()[0] == "3×" and "vectorized_" in lines[4]
     assert explain(4, kinetoscope.time(trace.kernels), ">")[0] == "4 > 693179 ns (693 µs)"  # type: ignore[index]
     assert explain(kinetoscope.count([]), 1, "==") == ["0 == 1", "no events were there"]
-    assert explain(trace.kernels, [], "==")[0] == "15 events == []"  # type: ignore[index]
+    assert explain(trace.kernels, [], "==")[0] == "15 kernels == []"  # type: ignore[index]
     assert explain(3, 4, "==") is None
+
+
+def test_a_name_is_in_or_not(trace: kinetoscope.Trace) -> None:
+    assert "aten::mm" in trace.ops and "aten::*mm" in trace.ops and trace.ops[0] in trace.ops
+    assert "aten::copy_" not in trace.ops and trace.ops[0] not in trace.kernels
+    with pytest.raises(TypeError, match="a name, a pattern or an event, not int"):
+        _ = 3 in trace.kernels
+    lines = explain("aten::copy_", trace.ops, "in")
+    assert lines is not None and lines[0] == f"'aten::copy_' in {len(trace.ops)} ops"
+    assert "of which 'aten::copy_' fits none" in lines[1]
+    lines = explain("aten::mm", trace.ops, "not in")
+    assert lines is not None and lines[2].startswith(">") and lines[2].endswith("aten::mm")
+
+
+def test_a_failure_fits_what_pytest_shows(trace: kinetoscope.Trace) -> None:
+    every = kinetoscope.count(trace.events, "*gelu*"), kinetoscope.count(trace.ops)
+    for sides in ((every[0], 1), every):
+        lines = explain(*sides, "==")
+        assert lines is not None and len(lines) <= 8 and sum(map(len, lines)) <= 640
+        assert any("more names (-vv lists more)" in line for line in lines)
+        whole = explain(*sides, "==", whole=True)
+        assert whole is not None and len(whole) > len(lines)
+    lines = explain(*every, "==")
+    assert lines is not None and sum("events were there" in line for line in lines) == 2
+    assert lines[2].startswith(">")
+
+
+def test_none_says_what_was_looked_for(trace: kinetoscope.Trace) -> None:
+    empty = kinetoscope.load(
+        b'{"traceEvents": [{"ph": "X", "cat": "user_annotation", "name": "a", "ts": 1, "dur": 2}]}'
+    )
+    lines = explain(kinetoscope.count(empty.kernels, "*gemm*"), 1, "==")
+    assert lines is not None and lines[1] == "no kernels were there, so none that fits '*gemm*'"
+    assert "no GPU activity at all" in lines[2]
+    lines = explain(kinetoscope.count(empty.ops), 1, "==")
+    assert lines is not None and "no ops at all: torch records those of the thread" in lines[2]
+
+
+def test_what_cannot_be_counted(trace: kinetoscope.Trace) -> None:
+    assert kinetoscope.count(trace.steps, "Profiler*") == 3
+    for wrong in ("abc", [1], 3):
+        with pytest.raises(TypeError, match=r"count\(\) takes events"):
+            kinetoscope.count(wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a pattern is text"):
+        kinetoscope.count(trace.ops, 3)  # type: ignore[arg-type]

@@ -123,7 +123,7 @@ def _flags(torch: Any) -> tuple[bool, bool]:
 
 
 def _is_one_warming_up() -> bool:
-    """Whether a profiler with a schedule is warming up: prepared, which no flag tells, and lost by a second."""
+    """Whether a profiler with a schedule is warming up: prepared, which no flag tells."""
     import gc
 
     from torch.profiler import ProfilerAction, profile
