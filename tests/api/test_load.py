@@ -234,3 +234,46 @@ def test_what_cannot_be_counted(trace: kinetoscope.Trace) -> None:
             kinetoscope.count(wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a pattern is text"):
         kinetoscope.count(trace.ops, 3)  # type: ignore[arg-type]
+
+
+# --- what is given by mistake -------------------------------------------------------------------------------
+
+
+def test_mistakes_with_a_source_are_told_shortly(tmp_path: Path) -> None:
+    closed = SAMPLE.open("rb")
+    closed.close()
+    text = '{"traceEvents": [' + " " * 300_000 + "]}"
+    with SAMPLE.open(encoding="utf-8") as as_text:
+        for source, says in (
+            (text, "this is JSON text.*encode"),
+            ("x" * 300_000, "too long for a path"),
+            (as_text, 'opened as text.*"rb"'),
+            (closed, "the file is closed"),
+        ):
+            with pytest.raises(kinetoscope.TraceError, match=says) as raised:
+                kinetoscope.load(source)
+            assert len(str(raised.value)) < 400
+    with pytest.raises(TypeError, match=r"number of bytes, such as 2\*\*30, not str \('1G'\)"):
+        kinetoscope.load(SAMPLE, max_bytes="1G")  # type: ignore[arg-type]
+    with pytest.raises(kinetoscope.TraceError, match="more than 100 bytes"):
+        kinetoscope.load(SAMPLE, max_bytes=100)
+    with pytest.raises(TypeError, match=r"the profiler itself, not its EventList"):
+        kinetoscope.load(type("EventList", (list,), {"export_chrome_trace": None})())
+
+
+def test_mistakes_with_a_table(trace: kinetoscope.Trace) -> None:
+    for limit in (-1, 0, 1.5):
+        with pytest.raises(ValueError, match="limit is a number of rows, 1 or more"):
+            trace.table(limit=limit)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"step is the number of a step, such as 3, not str \('3'\)"):
+        trace.table(step="3")  # type: ignore[arg-type]
+
+
+def test_a_step_is_shown_in_a_line(trace: kinetoscope.Trace) -> None:
+    assert repr(trace.steps[0]).startswith("<Step 2: ") and len(repr(trace.steps)) < 400
+    assert repr(trace.kernels[0]).startswith("<Event ") and "(kernel): " in repr(trace.kernels[0])
+    assert max(len(repr(event)) for event in trace.events) < 200
+
+
+def test_types_are_said_to_be_there() -> None:
+    assert (Path(kinetoscope.__file__).parent / "py.typed").exists()

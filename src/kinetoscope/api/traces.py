@@ -85,7 +85,8 @@ class Trace(events.Trace):
         That is ``op``, ``kernel``, ``copy``, ``call``, ``annotation``, ``step`` or ``waiting``.  Sums are
         over the whole trace, or over ``ProfilerStep#step`` alone.  ``sort``: a column, the largest first.
 
-        Raises ``ValueError``, which lists what there is, for a view, step or column that is not there.
+        Raises ``ValueError``, which lists what there is, for a view, step or column that is not there, and
+        for a limit that is no number of rows; ``TypeError`` for a step that is no number.
 
         >>> import kinetoscope
         >>> trace = kinetoscope.load("docs/recordings/nvidia-h200/02_linear/linear_eager.json.gz")
