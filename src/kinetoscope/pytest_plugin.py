@@ -28,4 +28,8 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: Any, right: 
     """Lists the events behind ``count(t.kernels) == 4`` where it fails."""
     counts = sys.modules.get("kinetoscope.api.counts")
     # Nothing can have been counted before that module was there.
-    return None if counts is None else counts.explain(left, right, op)
+    if counts is None:
+        return None
+    whole = config.get_verbosity(pytest.Config.VERBOSITY_ASSERTIONS) > 1
+    lines: list[str] | None = counts.explain(left, right, op, whole=whole)
+    return lines

@@ -184,8 +184,96 @@ def test_a_failure_lists_what_was_there(trace: kinetoscope.Trace) -> None:
         "15 events were there (kernel), of which 'nvjet*' fits those marked with >:",
     ]
     assert lines[2].split() == [">", "6×", "335", "µs", "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT"]
-    assert lines[3].split()[0] == "3×" and "void at::native::vectorized" in lines[3]
+    assert lines[3].split()[:2] == [">", "3×"] and lines[4].split()[0] == "3×" and "vectorized_" in lines[4]
     assert explain(4, kinetoscope.time(trace.kernels), ">")[0] == "4 > 693179 ns (693 µs)"  # type: ignore[index]
     assert explain(kinetoscope.count([]), 1, "==") == ["0 == 1", "no events were there"]
-    assert explain(trace.kernels, [], "==")[0] == "15 events == []"  # type: ignore[index]
+    assert explain(trace.kernels, [], "==")[0] == "15 kernels == []"  # type: ignore[index]
     assert explain(3, 4, "==") is None
+
+
+def test_a_name_is_in_or_not(trace: kinetoscope.Trace) -> None:
+    assert "aten::mm" in trace.ops and "aten::*mm" in trace.ops and trace.ops[0] in trace.ops
+    assert "aten::copy_" not in trace.ops and trace.ops[0] not in trace.kernels
+    with pytest.raises(TypeError, match="a name, a pattern or an event, not int"):
+        _ = 3 in trace.kernels
+    lines = explain("aten::copy_", trace.ops, "in")
+    assert lines is not None and lines[0] == f"'aten::copy_' in {len(trace.ops)} ops"
+    assert "of which 'aten::copy_' fits none" in lines[1]
+    lines = explain("aten::mm", trace.ops, "not in")
+    assert lines is not None and lines[2].startswith(">") and lines[2].endswith("aten::mm")
+
+
+def test_a_failure_fits_what_pytest_shows(trace: kinetoscope.Trace) -> None:
+    every = kinetoscope.count(trace.events, "*gelu*"), kinetoscope.count(trace.ops)
+    for sides in ((every[0], 1), every):
+        lines = explain(*sides, "==")
+        assert lines is not None and len(lines) <= 8 and sum(map(len, lines)) <= 640
+        assert any("more names (-vv lists more)" in line for line in lines)
+        whole = explain(*sides, "==", whole=True)
+        assert whole is not None and len(whole) > len(lines)
+    lines = explain(*every, "==")
+    assert lines is not None and sum("events were there" in line for line in lines) == 2
+    assert lines[2].startswith(">")
+
+
+def test_none_says_what_was_looked_for(trace: kinetoscope.Trace) -> None:
+    empty = kinetoscope.load(
+        b'{"traceEvents": [{"ph": "X", "cat": "user_annotation", "name": "a", "ts": 1, "dur": 2}]}'
+    )
+    lines = explain(kinetoscope.count(empty.kernels, "*gemm*"), 1, "==")
+    assert lines is not None and lines[1] == "no kernels were there, so none that fits '*gemm*'"
+    assert "no GPU activity at all" in lines[2]
+    lines = explain(kinetoscope.count(empty.ops), 1, "==")
+    assert lines is not None and "no ops at all: torch records those of the thread" in lines[2]
+
+
+def test_what_cannot_be_counted(trace: kinetoscope.Trace) -> None:
+    assert kinetoscope.count(trace.steps, "Profiler*") == 3
+    for wrong in ("abc", [1], 3):
+        with pytest.raises(TypeError, match=r"count\(\) takes events"):
+            kinetoscope.count(wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a pattern is text"):
+        kinetoscope.count(trace.ops, 3)  # type: ignore[arg-type]
+
+
+# --- what is given by mistake -------------------------------------------------------------------------------
+
+
+def test_mistakes_with_a_source_are_told_shortly(tmp_path: Path) -> None:
+    closed = SAMPLE.open("rb")
+    closed.close()
+    text = '{"traceEvents": [' + " " * 300_000 + "]}"
+    with SAMPLE.open(encoding="utf-8") as as_text:
+        for source, says in (
+            (text, "this is JSON text.*encode"),
+            ("x" * 300_000, "too long for a path"),
+            (as_text, 'opened as text.*"rb"'),
+            (closed, "the file is closed"),
+        ):
+            with pytest.raises(kinetoscope.TraceError, match=says) as raised:
+                kinetoscope.load(source)
+            assert len(str(raised.value)) < 400
+    with pytest.raises(TypeError, match=r"number of bytes, such as 2\*\*30, not str \('1G'\)"):
+        kinetoscope.load(SAMPLE, max_bytes="1G")  # type: ignore[arg-type]
+    with pytest.raises(kinetoscope.TraceError, match="more than 100 bytes"):
+        kinetoscope.load(SAMPLE, max_bytes=100)
+    with pytest.raises(TypeError, match=r"the profiler itself, not its EventList"):
+        kinetoscope.load(type("EventList", (list,), {"export_chrome_trace": None})())
+
+
+def test_mistakes_with_a_table(trace: kinetoscope.Trace) -> None:
+    for limit in (-1, 0, 1.5):
+        with pytest.raises(ValueError, match="limit is a number of rows, 1 or more"):
+            trace.table(limit=limit)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"step is the number of a step, such as 3, not str \('3'\)"):
+        trace.table(step="3")  # type: ignore[arg-type]
+
+
+def test_a_step_is_shown_in_a_line(trace: kinetoscope.Trace) -> None:
+    assert repr(trace.steps[0]).startswith("<Step 2: ") and len(repr(trace.steps)) < 400
+    assert repr(trace.kernels[0]).startswith("<Event ") and "(kernel): " in repr(trace.kernels[0])
+    assert max(len(repr(event)) for event in trace.events) < 200
+
+
+def test_types_are_said_to_be_there() -> None:
+    assert (Path(kinetoscope.__file__).parent / "py.typed").exists()

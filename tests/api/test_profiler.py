@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import textwrap
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -99,6 +102,86 @@ def test_what_one_call_does(torch: Any) -> None:
         kinetoscope.trace_of(lambda: 1 / 0)
 
 
+NESTED = """
+    import threading, torch
+    from torch.profiler import ProfilerActivity, profile, schedule
+    import kinetoscope
+
+    def new(**more):
+        return profile(activities=[ProfilerActivity.CPU], **more)
+
+    def work():
+        return torch.ones(3) + 1
+
+    def refused(says, function, *args, **more):
+        try:
+            function(*args, **more)
+        except kinetoscope.TraceError as error:
+            assert says in str(error), error
+        else:
+            raise AssertionError("nothing was refused")
+
+    def inner():
+        with new():
+            work()
+
+    def older():
+        with torch.autograd.profiler.profile():
+            work()
+
+    def in_a_thread():
+        thread = threading.Thread(target=inner)
+        thread.start()
+        thread.join()
+
+    def nested():
+        kinetoscope.trace_of(work)
+
+    for function in (inner, older, in_a_thread):
+        for warmup in (0, 1):
+            refused("the function runs a profiler itself", kinetoscope.trace_of, function, warmup=warmup)
+            assert not torch.autograd._profiler_enabled()
+    refused("call it after that one has ended", kinetoscope.trace_of, nested, warmup=0)
+    warming = schedule(wait=0, warmup=1, active=1)
+    for outer in (new(), torch.autograd.profiler.profile(), new(schedule=warming)):
+        with outer:
+            refused("call it after that one has ended", kinetoscope.trace_of, work)
+            if hasattr(outer, "step"):
+                outer.step()
+            work()
+        assert "aten::add" in [op.name for op in kinetoscope.load(outer).ops]
+    with new() as outer:
+        inner()
+    refused("a second profiler was started", kinetoscope.load, outer)
+    assert not torch.autograd._profiler_enabled()
+    assert len(kinetoscope.trace_of(work).ops) > 1
+    print("all said")
+"""
+
+
+def test_one_profiler_at_a_time(torch: Any) -> None:
+    """In a process of its own: what is not refused ends it."""
+    run = [sys.executable, "-c", textwrap.dedent(NESTED)]
+    done = subprocess.run(
+        run, env={**os.environ, "PYTHONPATH": str(SRC)}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["all said"]), done.stderr
+
+
+def test_what_is_no_call(torch: Any) -> None:
+    async def later() -> None:
+        torch.ones(3)
+
+    with pytest.raises(kinetoscope.TraceError, match=r"nobody awaited.*asyncio\.run"):
+        kinetoscope.trace_of(later)
+    with pytest.raises(ValueError, match="0 or more, not -3"):
+        kinetoscope.trace_of(torch.ones, 3, warmup=-3)
+    with pytest.raises(TypeError, match=r"not float \(1\.5\)"):
+        kinetoscope.trace_of(torch.ones, 3, warmup=1.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="takes a function and its arguments"):
+        kinetoscope.trace_of(torch.ones(3))
+
+
 # --- the plugin ---------------------------------------------------------------------------------------------
 
 TESTS = """
@@ -140,7 +223,7 @@ def test_a_failing_test_shows_what_ran(torch: Any, pytester: pytest.Pytester) ->
             "E       *assert 2 == 1",
             "E         * events were there (op), of which 'aten::add' fits those marked with >:",
             "E         >    2×  * aten::add",
-            "E              1×  * aten::relu",
+            "E         * and * more names (-vv lists more)",
             "E       *assert * ns (*) > 1000000000000",
             "E         * events were there (op):",
             "E       assert 1 == 2",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from kinetoscope.draw.views import COLUMNS, AnyRow, Shown, choose_rows, columns_of_view
+from kinetoscope.draw.views import COLUMNS, AnyRow, Shown, ViewError, choose_rows, columns_of_view
 
 if TYPE_CHECKING:
     from kinetoscope.trace import Trace
@@ -55,6 +55,14 @@ class Table(list[AnyRow]):
 
 def table_of(trace: Trace, by: str, step: int | None, sort: str | None, limit: int | None) -> Table:
     """As :meth:`kinetoscope.Trace.table`."""
+    if step is not None and not _is_whole(step):
+        raise TypeError(f"step is the number of a step, such as 3, not {type(step).__name__} ({step!r:.60})")
+    if limit is not None and (not _is_whole(limit) or limit < 1):
+        raise ViewError(f"limit is a number of rows, 1 or more, not {limit!r:.60}; None shows all")
     shown = choose_rows(trace, by, step=step, sort=sort, limit=limit)
     of = f", step {step}" if step is not None else ""
     return Table(shown, f"By {shown.view.noun}{of}")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, SupportsIndex) and not isinstance(value, bool)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kinetoscope.api.selections import Events
 from kinetoscope.trace import events
 
 if TYPE_CHECKING:
     from kinetoscope.api.tables import Table
     from kinetoscope.measure.expressions import Value
     from kinetoscope.measure.summary import Summary
+    from kinetoscope.trace.events import Kind
 
 
 class Trace(events.Trace):
     """What ``torch.profiler`` exported once: typed events, nested and linked, and tables of them.
 
     ``events``, ``ops``, ``calls``, ``annotations``, ``kernels``, ``copies`` and ``gpu`` are lists of
-    :class:`~kinetoscope.trace.Event` in order of start; ``steps`` the recorded steps; ``findings`` what was
+    :class:`~kinetoscope.trace.Event` in order of start, and ``"aten::mm" in trace.ops`` looks for a name or a
+    pattern; ``steps`` the recorded steps; ``findings`` what was
     repaired, dropped or assumed while the file was read.  Times are integers of nanoseconds.
     """
 
@@ -33,6 +37,41 @@ class Trace(events.Trace):
             steps_at=read.steps_at,
         )
 
+    @cached_property
+    def events(self) -> Events:
+        """Every complete event"""
+        return Events(self._events() if callable(self._events) else self._events, self)
+
+    def of(self, *kinds: Kind) -> Events:
+        """The events of these kinds."""
+        return Events((event for event in self.events if event.kind in kinds), self, kinds)
+
+    @property
+    def ops(self) -> Events:
+        return self.of(events.Kind.OP)
+
+    @property
+    def annotations(self) -> Events:
+        return self.of(events.Kind.ANNOTATION)
+
+    @property
+    def calls(self) -> Events:
+        return self.of(events.Kind.CALL)
+
+    @property
+    def kernels(self) -> Events:
+        return self.of(events.Kind.KERNEL)
+
+    @property
+    def copies(self) -> Events:
+        """Memcpy and memset; never counted as kernels"""
+        return self.of(*events.COPIES)
+
+    @property
+    def gpu(self) -> Events:
+        """Every GPU activity: kernels, memcpy, memset"""
+        return self.of(*events.GPU_ACTIVITIES)
+
     def table(
         self,
         by: str = "op",
@@ -46,7 +85,8 @@ class Trace(events.Trace):
         That is ``op``, ``kernel``, ``copy``, ``call``, ``annotation``, ``step`` or ``waiting``.  Sums are
         over the whole trace, or over ``ProfilerStep#step`` alone.  ``sort``: a column, the largest first.
 
-        Raises ``ValueError``, which lists what there is, for a view, step or column that is not there.
+        Raises ``ValueError``, which lists what there is, for a view, step or column that is not there, and
+        for a limit that is no number of rows; ``TypeError`` for a step that is no number.
 
         >>> import kinetoscope
         >>> trace = kinetoscope.load("docs/recordings/nvidia-h200/02_linear/linear_eager.json.gz")

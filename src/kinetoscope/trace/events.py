@@ -65,7 +65,7 @@ class LaneId:
         return self.stream is not None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Event:
     """One complete ("X") event of a trace."""
 
@@ -81,17 +81,21 @@ class Event:
     index: int
     """position among the file's events"""
     correlation: int | None = None
-    parent: Event | None = field(default=None, repr=False)
+    parent: Event | None = field(default=None)
     """the innermost CPU event (op, annotation or call) on the same thread that encloses this one"""
-    children: list[Event] = field(default_factory=list, repr=False)
-    launch: Event | None = field(default=None, repr=False)
+    children: list[Event] = field(default_factory=list)
+    launch: Event | None = field(default=None)
     """GPU activity -> the runtime call that started it (None: its launch is not in the file)"""
-    activities: list[Event] = field(default_factory=list, repr=False)
+    activities: list[Event] = field(default_factory=list)
     """runtime call -> the GPU activities it started, in order of start"""
-    named_op: Event | None = field(default=None, repr=False)
+    named_op: Event | None = field(default=None)
     """the op that the External id names, set only where nesting gives none"""
     unfinished: bool = False
     """whether it is a Python frame whose end the profiler missed: ``dur`` goes up to the next frame"""
+
+    def __repr__(self) -> str:
+        name = self.name if len(self.name) <= 80 else f"{self.name[:79]}…"
+        return f"<Event {self.index} {name!r} ({self.kind.value}): {self.dur} ns from {self.start}>"
 
     @property
     def end(self) -> int:
@@ -130,7 +134,7 @@ class Event:
             waiting += reversed(event.children)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Step:
     """One ``ProfilerStep#n``: its CPU range and the GPU activities launched from inside it."""
 
@@ -140,6 +144,10 @@ class Step:
     """top-level CPU events inside the step, in order of start"""
     gpu: list[Event]
     """GPU activities launched inside the step, in order of start"""
+
+    def __repr__(self) -> str:
+        of = f"{len(self.cpu)} top-level CPU events, {len(self.gpu)} GPU activities"
+        return f"<Step {self.number}: {of}, {self.event.dur} ns of CPU from {self.start}>"
 
     @property
     def start(self) -> int:

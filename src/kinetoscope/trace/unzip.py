@@ -79,10 +79,17 @@ def _member(data: bytes, begin: int, most: int, path: str, max_bytes: int) -> tu
 def _within(part: bytes, room: int, path: str, max_bytes: int) -> bytes:
     if len(part) > room:
         raise TraceError(
-            f"{path}: unpacks to more than {max_bytes / 2**30:.3g} GiB, which no trace should; "
+            f"{path}: unpacks to more than {_size(max_bytes)}, which no trace should; "
             "if this one does, raise the limit (max_bytes, --max-bytes)."
         )
     return part
+
+
+def _size(count: int) -> str:
+    for unit, one in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= one:
+            return f"{count / one:.4g} {unit}"
+    return f"{count} bytes"
 
 
 def _before_the_fault(data: bytes, most: int) -> bytes:
