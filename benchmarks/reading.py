@@ -193,6 +193,13 @@ def repeated(path: Path, into: Path, events: int) -> tuple[Path, int]:
     return into, int(ask("repeat", path, into, events))
 
 
+def without_launches(work: Path) -> Path:
+    """A trace of the tests that has lost every second of its launches, and none of its kernels."""
+    into = work / "half_of_the_launches_lost.json.gz"
+    ask("lose", MADE_OF / "geglu_eager.json.gz", into)
+    return into
+
+
 def chosen(options: argparse.Namespace, work: Path) -> list[Path]:
     """The traces that are read."""
     folder = options.traces or CORPUS
@@ -395,7 +402,7 @@ def thoroughly(options: argparse.Namespace, work: Path, made: Path) -> None:
     compare(timed, options.rounds, made, longer)
     candidates(largest, options.rounds, made)
     small(options.rounds, made)
-    answers(traces, made)
+    answers([*traces, without_launches(work)], made)
     grow(largest, options.largest, min(options.rounds, 2), made, work)
 
 
@@ -405,7 +412,7 @@ def quickly(options: argparse.Namespace, work: Path, made: Path) -> None:
     PEERS = ("json",)
     trace, _ = repeated(MADE_OF / "geglu_eager.json.gz", work / "geglu_eager.json.gz", 2_000)
     compare([trace], options.rounds, made, None)
-    answers([trace], made)
+    answers([trace, without_launches(work)], made)
     grow(trace, 4_000, options.rounds, made, work, parts=(2, 1))
 
 

@@ -1,6 +1,7 @@
-"""Longer traces, made by repeating one, and what a trace holds exactly: for benchmarks/reading.py.
+"""Longer traces, made by repeating one, one with lost records, and what a trace holds: for reading.py.
 
     python benchmarks/traces.py repeat TRACE INTO ENTRIES
+    python benchmarks/traces.py lose TRACE INTO
     python benchmarks/traces.py exact TRACE
 
 Prints the answer as JSON. Nothing of Kinetoscope's is used.
@@ -69,6 +70,25 @@ def _moved(entry: dict[str, Any], n: int, length: int) -> dict[str, Any]:
     return moved
 
 
+def lose(path: Path, into: Path) -> int:
+    """Write a trace without every second of its launches, as where a profiler's buffer was full.
+
+    Returns how many are gone.  All kernels are still there.
+    """
+    document = json.loads(unpacked(path))
+    entries = document["traceEvents"]
+    launches = [n for n, entry in enumerate(entries) if _is_launch(entry)]
+    lost = set(launches[1::2])
+    document["traceEvents"] = [entry for n, entry in enumerate(entries) if n not in lost]
+    into.write_bytes(gzip.compress(dumps(document)))
+    return len(lost)
+
+
+def _is_launch(entry: dict[str, Any]) -> bool:
+    is_call = entry.get("cat") in ("cuda_runtime", "cuda_driver")
+    return is_call and entry.get("ph") == "X" and "launch" in entry["name"].lower()
+
+
 def exact(trace: Path) -> tuple[int, int]:
     """How many kernels a file has and their summed ns: json, decimals and a loop, nothing of ours."""
     document = json.loads(unpacked(trace), parse_float=Decimal, strict=False)
@@ -82,6 +102,9 @@ def main(task: str, trace: str, *more: str) -> None:
     if task == "repeat":
         into, events = more
         print(repeat(Path(trace), Path(into), int(events)))
+    elif task == "lose":
+        (into,) = more
+        print(lose(Path(trace), Path(into)))
     else:
         print(json.dumps(exact(Path(trace))))
 

@@ -49,9 +49,11 @@ def test_a_round(tmp_path: Path) -> None:
             assert float(row[f"kinetoscope_{unit}"]) == pytest.approx(float(ours[key]), abs=0.001)
             assert float(row["json_ratio"]) == pytest.approx(float(theirs[key]) / float(ours[key]), rel=0.05)
     assert [row["trace"] for row in rows(tmp_path / "bench_times.csv")] == ["geglu eager", "these together"]
-    [answer] = rows(tmp_path / "bench_answers.csv")
-    assert answer["kernels_count"] == answer["in_file_count"] != "0"
-    assert answer["time_ns"] == answer["in_file_ns"]
+    answer, lost = rows(tmp_path / "bench_answers.csv")
+    for found in (answer, lost):
+        assert found["kernels_count"] == found["in_file_count"] != "0"
+        assert found["time_ns"] == found["in_file_ns"]
+    assert lost["trace"] == "half of the launches lost"
     half, whole = (int(row["entries_count"]) for row in rows(tmp_path / "bench_growth.csv"))
     assert whole == 2 * half
     told = (tmp_path / "bench_machine.csv").read_text(encoding="utf-8")
@@ -68,6 +70,16 @@ def test_a_repeated_trace_is_the_same_again_later(tmp_path: Path) -> None:
     assert [k.name for k in found.kernels] == [k.name for k in once.kernels] * 2
     assert sum(k.dur for k in found.kernels) == 2 * sum(k.dur for k in once.kernels)
     assert [k.launch_delay for k in found.kernels] == [k.launch_delay for k in once.kernels] * 2
+
+
+def test_a_trace_that_lost_launches_has_all_its_kernels(tmp_path: Path) -> None:
+    once, path = load(SMALL), tmp_path / "lost.json.gz"
+    gone = json.loads(bench("traces.py", "lose", SMALL, path))
+    found = load(path)
+    assert gone == len([call for call in once.calls if "Launch" in call.name]) // 2
+    assert [k.name for k in found.kernels] == [k.name for k in once.kernels]
+    without = [kernel for kernel in found.kernels if kernel.launch is None]
+    assert 0 < len(without) < len(found.kernels)
 
 
 def test_what_is_recorded_says_with_what_and_nothing_else() -> None:
