@@ -12,7 +12,7 @@ from kinetoscope.book.nodes import recorded_table
 from kinetoscope.book.recorded import RecordedDirective, patterns
 from kinetoscope.book.walkable import show_trace
 from kinetoscope.draw import cell_texts, count_word, html_table
-from kinetoscope.draw.views import COLUMNS, VIEWS, AnyRow, View, shown_column, sort_key
+from kinetoscope.draw.views import VIEWS, AnyRow, View, columns_of_view, shown_column, sort_key
 from kinetoscope.measure.tables import Row
 from kinetoscope.trace import StepAt, Trace
 
@@ -43,7 +43,7 @@ class ProfilerTable(RecordedDirective):
         view = VIEWS[self.options.get("by", "op")]
         wanted = self.options.get("columns", ())
         sort = self.options.get("sort")
-        there = [name for name in COLUMNS if name in view.row.__slots__]
+        there = columns_of_view(view)
         unknown = [name for name in (*wanted, *([sort] if sort else ())) if name not in there]
         if unknown:
             return self.refuse(

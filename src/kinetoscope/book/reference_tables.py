@@ -175,7 +175,7 @@ _UNIT_WORDS = {
 def _table_columns() -> Lines:
     rows = []
     for name, column in COLUMNS.items():
-        views = {by: view for by, view in VIEWS.items() if name in view.row.__slots__}
+        views = {by: view for by, view in VIEWS.items() if name in view.row.__struct_fields__}
         shown = [f"``{by}``" for by, view in views.items() if name in view.columns]
         asked = [f"``{by}``" for by, view in views.items() if name not in view.columns]
         rows.append((f"``{name}``", column.heading, ", ".join(shown) or "–", ", ".join(asked) or "–"))

@@ -171,7 +171,7 @@ def choose_rows(
 
 def columns_of_view(view: View) -> list[str]:
     """Every column that a table of this view can have."""
-    return [name for name in COLUMNS if name in view.row.__slots__]
+    return [name for name in COLUMNS if name in view.row.__struct_fields__]
 
 
 def find_step(trace: Trace, number: int | None) -> StepAt | None:

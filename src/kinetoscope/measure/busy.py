@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def span(events: Iterable[Event]) -> int:
     return max(end for _, end in bounds) - min(start for start, _ in bounds)
 
 
-@dataclass(frozen=True, slots=True)
-class Union:
+class Union(msgspec.Struct, frozen=True):
     """The union of many intervals: what it covers between any two moments, in the time of a search."""
 
     start: NDArray[np.int64]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
 import numpy as np
 
 from kinetoscope.measure.printing import printed
@@ -47,8 +47,7 @@ KINDS: dict[RegimeKind, str] = {
 """What each means, for the reference page; the time is that of :class:`WorkWindow`"""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkWindow:
+class WorkWindow(msgspec.Struct, frozen=True):
     """The time in which the GPU could have worked for a step: from its first launch to its last end."""
 
     start: int
@@ -66,8 +65,7 @@ class WorkWindow:
         return self.end - self.start
 
 
-@dataclass(frozen=True, slots=True)
-class StepSummary:
+class StepSummary(msgspec.Struct, frozen=True):
     """One step in figures.  Times are in ns; ``gpu_busy + idle == span``, and the ``idle_*`` are ``idle``."""
 
     number: int
@@ -107,8 +105,7 @@ class StepSummary:
     """the step's annotation (of a whole trace: its CPU events), then its GPU activities"""
 
 
-@dataclass(frozen=True, slots=True)
-class Regime:
+class Regime(msgspec.Struct, frozen=True):
     """Which of CPU and GPU a step waited for, and the figures that this rests on."""
 
     kind: RegimeKind

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from kinetoscope.measure.busy import Union, busy, span
@@ -31,8 +32,7 @@ NO_OP = "(no op)"
 """Stands for the op of a GPU activity that was launched outside any op."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """All events of one name in a table.  Sums and extremes are over the events the row was made from.
 
     An op may call itself (``aten::sum`` of all has ``aten::sum`` over dimensions inside): these are two
@@ -62,8 +62,7 @@ class Row:
     events: Sequence[Event]
 
 
-@dataclass(frozen=True, slots=True)
-class StepRow:
+class StepRow(msgspec.Struct, frozen=True):
     """One step."""
 
     number: int
