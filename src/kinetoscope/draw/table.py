@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LONG = 60
 """Characters of a name beyond which a cell shows the short form first"""
 
-_WORD = 20
+_WORD = 22
 """Characters up to which names are on one line"""
 
 _LEAST = 20
