@@ -211,7 +211,8 @@ def test_what_has_no_value(sample: Read, small: Read, expression: str, message: 
 def test_the_view_shows_what_was_waited_for() -> None:
     trace = Made().step(1, 0, 100).step(2, 100, 150).launch((40, 46), (50, 60)).trace()
     view = VIEWS["waiting"]
-    first, second = cell_texts([COLUMNS[name] for name in view.columns], view.rows(trace, None))
+    rows = view.rows(trace, None)
+    first, second = cell_texts([COLUMNS[name] for name in view.shown(rows)], rows)
     assert first[1:] == [
         *(f"{time}.0 µs" for time in (100, 10, 90, 40, 10, 0, 0, 40)),
         "1",

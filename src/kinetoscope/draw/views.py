@@ -68,13 +68,12 @@ class View(NamedTuple):
     row: type[Row] | type[StepRow] | type[StepSummary] = Row
     """what its rows are, and so which columns there can be"""
     if_any: tuple[str, ...] = ()
-    """those shown as well where a row has other than 0 there: without them the others do not add up"""
+    """those of ``columns`` that are left out where all rows have 0 there"""
 
     def shown(self, rows: Sequence[AnyRow]) -> tuple[str, ...]:
         """The columns of these rows that are shown unless the author names others."""
-        more = [name for name in self.if_any if any(getattr(row, name) for row in rows)]
-        at = self.columns.index("launches") if more else 0
-        return (*self.columns[:at], *more, *self.columns[at:])
+        empty = [name for name in self.if_any if not any(getattr(row, name) for row in rows)]
+        return tuple(name for name in self.columns if name not in empty)
 
 
 def _waiting(trace: Trace, step: StepAt | None) -> list[StepSummary]:
@@ -125,6 +124,7 @@ VIEWS: dict[str, View] = {
             "idle_sync",
             "idle_queued",
             "idle_end",
+            "idle_unknown",
             "launches",
             "deepest",
         ),

@@ -157,7 +157,7 @@ def quantity(value: Any) -> Quantity:
 
 def middle(values: Sequence[Number]) -> Number:
     """The median; a whole number stays an int."""
-    # Not statistics.median: to import that takes longer than any command that asks for one.
+    # Not statistics.median: every table of waits asks for one, and to import that takes some milliseconds.
     ordered, half = sorted(values), len(values) // 2
     result = ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2
     return int(result) if result == int(result) else result
