@@ -74,7 +74,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
     "within_subsection_order": ExplicitOrder([f"{name}.py" for name in EXAMPLES]),
-    "image_scrapers": ["kinetoscope.book.scraper.figures", "kinetoscope.book.scraper.scrape"],
+    "image_scrapers": ["kinetoscope"],
     "capture_repr": (),
     "write_computation_times": False,
     # The page says how long the recorded run took; Sphinx-Gallery's own figure would be that of the layout.

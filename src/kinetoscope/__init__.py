@@ -41,3 +41,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     from kinetoscope.book import setup as set_up_book
 
     return set_up_book(app)
+
+
+def _get_sg_image_scraper() -> Any:
+    """What Sphinx-Gallery calls for ``"image_scrapers": ["kinetoscope"]``."""
+    from kinetoscope.record.scraper import scrape
+
+    return scrape

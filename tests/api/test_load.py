@@ -84,17 +84,6 @@ def test_a_missing_name_of_the_package() -> None:
     assert all(getattr(kinetoscope, name) for name in kinetoscope.__all__)
 
 
-def test_rooms_export_no_name_that_is_a_module_too() -> None:
-    """Once loaded such a module would stand in place of what has its name."""
-    for room in ("measure", "draw"):
-        package = importlib.import_module(f"kinetoscope.{room}")
-        for name in package.__all__:
-            found = getattr(package, name)
-            assert not isinstance(found, types.ModuleType), name
-            taken = Path(str(package.__file__)).with_name(f"{name}.py").exists()
-            assert not taken or name not in package._HOMES, name
-
-
 # --- tables -------------------------------------------------------------------------------------------------
 
 

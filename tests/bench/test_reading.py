@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kinetoscope.measure import read_table
+from kinetoscope.measure.csvtable import read_table
 from kinetoscope.trace import load
 
 ROOT = Path(__file__).parents[2]

@@ -36,7 +36,7 @@ sphinx_gallery_conf = {{
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\\.py$",
-    "image_scrapers": ["matplotlib", "kinetoscope.book.scraper.scrape"],
+    "image_scrapers": ["kinetoscope"],
     "capture_repr": (),
     "write_computation_times": False,
     "min_reported_time": 1e9,

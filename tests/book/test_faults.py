@@ -327,7 +327,7 @@ def test_asked_for_what_cannot_be(site, options: list[str], mode: str, said: str
 
 
 def test_a_scraper_that_a_worker_cannot_be_told(site) -> None:
-    site.edit("conf.py", '["matplotlib", "kinetoscope.book.scraper.scrape"]', '["matplotlib", lambda *a: ""]')
+    site.edit("conf.py", '["kinetoscope"]', '["kinetoscope", lambda *a: ""]')
     built = site.with_gpu("").build(mode="live")
     assert built.status == 2
     assert "give its dotted name" in built.warnings[0]

@@ -38,7 +38,6 @@ COLOURS = re.compile(r"#[0-9a-f]{6}")
 @pytest.fixture
 def plotted(site):
     """A book with one example that draws, recorded by the scraper that the book itself uses."""
-    site.edit("conf.py", '["matplotlib", ', '["kinetoscope.book.scraper.figures", ')
     site.write("examples/three.py", PLOT)
     site.with_gpu("Test GPU 9000")
     built = site.build("-W", "-D", "kinetoscope_only=three", mode="record")

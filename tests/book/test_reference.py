@@ -17,6 +17,7 @@ import pytest
 
 from kinetoscope import cli
 from kinetoscope.book import setup, trace_compare
+from kinetoscope.book.build_setup import MODES
 from kinetoscope.book.config import SOURCES, VALUES
 from kinetoscope.book.messages import SUBTYPES
 from kinetoscope.book.reference_tables import (
@@ -28,15 +29,14 @@ from kinetoscope.book.reference_tables import (
     VERDICTS,
     inline,
 )
-from kinetoscope.book.stage import MODES
 from kinetoscope.book.verdicts import Outcome, Verdict
 from kinetoscope.cli import claims
 from kinetoscope.draw.changes import SAID as CALLED
 from kinetoscope.draw.changes import SIGNS
 from kinetoscope.draw.views import COLUMNS, VIEWS
-from kinetoscope.measure import printed
 from kinetoscope.measure.compare import TOLERANCE, Change
 from kinetoscope.measure.csvtable import SUFFIXES
+from kinetoscope.measure.printing import printed
 from kinetoscope.measure.summary import Summary
 from kinetoscope.measure.vocabulary import OPERATORS, VOCABULARY
 from kinetoscope.record.provenance import Machine, Provenance

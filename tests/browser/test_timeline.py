@@ -10,8 +10,8 @@ from visiting import Visit
 from walking import Walk
 
 from kinetoscope import Trace, load
-from kinetoscope.draw import format_time, short_name
-from kinetoscope.draw.names import candidates
+from kinetoscope.draw.names import candidates, short_name
+from kinetoscope.draw.times import format_time
 from kinetoscope.draw.window import drawable
 from kinetoscope.trace import Kind
 

@@ -12,7 +12,13 @@ import pytest
 Process = Callable[..., subprocess.CompletedProcess[bytes]]
 
 HEAVY = {"asyncio", "sphinx", "docutils", "matplotlib", "torch", "rich", "pandas", "simpleeval", "webbrowser"}
-HEAVY |= {"numpy.ma", "statistics", "difflib", "kinetoscope.trace.faulty", "kinetoscope.trace.recover"}
+HEAVY |= {
+    "numpy.ma",
+    "statistics",
+    "difflib",
+    "kinetoscope.trace.lenient_reader",
+    "kinetoscope.trace.recover",
+}
 
 MODULES = """
 import contextlib, io, json, sys

@@ -6,10 +6,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kinetoscope.draw import figure_html, lay_out
 from kinetoscope.draw.changes import SAID, SIGNS
 from kinetoscope.draw.describe import describe
-from kinetoscope.draw.paper import draw
+from kinetoscope.draw.figure import figure_html
+from kinetoscope.draw.layout import lay_out
+from kinetoscope.draw.matplotlib_backend import draw
 from kinetoscope.draw.svg import svg
 from kinetoscope.measure.compare import changes, compare
 from kinetoscope.trace.events import Kind

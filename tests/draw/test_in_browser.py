@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kinetoscope
-from kinetoscope.draw import figure_html
+from kinetoscope.draw.figure import figure_html
 
 sync_api = pytest.importorskip("playwright.sync_api")
 CHROMIUM = os.environ.get("KINETOSCOPE_CHROMIUM") or shutil.which("chromium")

@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from kinetoscope.draw import LayoutError, headline, lay_out, short_name
-from kinetoscope.draw.describe import describe
-from kinetoscope.draw.names import clean, matches
-from kinetoscope.draw.text import fit, text_width
-from kinetoscope.draw.window import typical_step
+from kinetoscope.draw.describe import describe, headline
+from kinetoscope.draw.layout import lay_out
+from kinetoscope.draw.names import clean, matches, short_name
+from kinetoscope.draw.text_metrics import fit, text_width
+from kinetoscope.draw.window import LayoutError, typical_step
 from kinetoscope.trace.events import Kind, Trace
 
 WIDTHS = (340, 720)

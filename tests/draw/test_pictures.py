@@ -9,9 +9,12 @@ from xml.etree import ElementTree
 import pytest
 
 import kinetoscope
-from kinetoscope.draw import LayoutError, figure_html, lay_out, palette
-from kinetoscope.draw.paper import FADED, draw, save, thumbnail
+from kinetoscope.draw import palette
+from kinetoscope.draw.figure import figure_html
+from kinetoscope.draw.layout import lay_out
+from kinetoscope.draw.matplotlib_backend import FADED, draw, save, thumbnail
 from kinetoscope.draw.svg import svg
+from kinetoscope.draw.window import LayoutError
 from kinetoscope.trace.events import Trace
 
 CSS = (Path(kinetoscope.__file__).parent / "book" / "static" / "kinetoscope.css").read_text("utf-8")

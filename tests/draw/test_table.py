@@ -7,8 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kinetoscope.draw import Column, cell_texts, format_time, html_table, text_table
-from kinetoscope.draw.times import brief_time
+from kinetoscope.draw.column import Column
+from kinetoscope.draw.table import cell_texts, html_table, text_table
+from kinetoscope.draw.times import brief_time, format_time
 
 LONG = "void at::native::vectorized_elementwise_kernel<8, at::native::Gelu>(int, at::native::Gelu)"
 COLUMNS = [

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kinetoscope.measure import ExpressionError, Quantity, Table, TableError, read_table
-from kinetoscope.measure.csvtable import SUFFIXES, cell
+from kinetoscope.measure.csvtable import SUFFIXES, CsvTable, cell, read_table
+from kinetoscope.measure.errors import ExpressionError, TableError
+from kinetoscope.measure.quantity import Quantity
 
 TEXT = """\
 rows,variant,median_us,bandwidth_gb_s,note
@@ -16,7 +17,7 @@ rows,variant,median_us,bandwidth_gb_s,note
 8192,liger,20,3300,
 4096,eager,9.5,3000,b
 """
-TABLE = Table.parse(TEXT, "geglu")
+TABLE = CsvTable.parse(TEXT, "geglu")
 
 
 def test_a_cell_has_its_columns_unit() -> None:
@@ -107,5 +108,5 @@ def test_a_missing_file(tmp_path: Path) -> None:
 
 
 def test_a_column_called_by_its_unit_alone_has_it() -> None:
-    table = Table.parse("rows,bytes\n1,150994944\n", "t")
+    table = CsvTable.parse("rows,bytes\n1,150994944\n", "t")
     assert str(table.at(rows=1).get("bytes")) == "151 MB"

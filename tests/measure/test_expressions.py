@@ -10,8 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinetoscope.measure import VOCABULARY, ExpressionError, Quantity, Table, UnitError, evaluate, show
+from kinetoscope.measure.csvtable import CsvTable
+from kinetoscope.measure.errors import ExpressionError, UnitError
+from kinetoscope.measure.expressions import evaluate, show
+from kinetoscope.measure.quantity import Quantity
 from kinetoscope.measure.selection import name_pattern
+from kinetoscope.measure.vocabulary import VOCABULARY
 from kinetoscope.trace import load
 
 DATA = Path(__file__).parents[1] / "data"
@@ -43,7 +47,7 @@ class Names(Mapping[str, Any]):
     def __init__(self) -> None:
         self.cache: dict[str, Any] = {
             "machine": Machine(),
-            "sweep": Table.parse("rows,variant,t_us\n1,a,10\n1,b,5\n2,a,40\n", "sweep"),
+            "sweep": CsvTable.parse("rows,variant,t_us\n1,a,10\n1,b,5\n2,a,40\n", "sweep"),
             "flat": load(DATA / "small" / "14_pdl_overlap.json"),
             "one_launch": load(DATA / "small" / "24_graph_one_correlation.json"),
             "orphan": load(DATA / "small" / "25_orphan_kernel.json"),

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinetoscope.measure import ExpressionError, Quantity, UnitError, printed
-from kinetoscope.measure.quantity import PURE, UNITS
+from kinetoscope.measure.errors import ExpressionError, UnitError
+from kinetoscope.measure.printing import printed
+from kinetoscope.measure.quantity import PURE, UNITS, Quantity
 from kinetoscope.trace import Event, Kind, LaneId
 
 NUMBERS = st.integers(-(10**6), 10**6)

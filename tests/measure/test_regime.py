@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 
-from kinetoscope.draw import cell_texts
+from kinetoscope.draw.table import cell_texts
 from kinetoscope.draw.views import COLUMNS, VIEWS
-from kinetoscope.measure import ExpressionError, Quantity, evaluate, step_summaries, whole_summary
-from kinetoscope.measure.queues import Queues, launched_at
-from kinetoscope.measure.regime import regime, typical
+from kinetoscope.measure.errors import ExpressionError
+from kinetoscope.measure.expressions import evaluate
+from kinetoscope.measure.launch_queue import Queues, launched_at
+from kinetoscope.measure.quantity import Quantity
+from kinetoscope.measure.regime import regime, step_summaries, typical, whole_summary
 
 from .made import Made
-from .test_waiting import any_trace
+from .test_idle_time import any_trace
 
 if TYPE_CHECKING:
     from conftest import Read

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kinetoscope.measure import (
+from kinetoscope.measure.tables import (
+    NO_LAUNCH,
+    NO_OP,
     annotation_table,
     call_table,
     copy_table,
     kernel_table,
     op_table,
     step_table,
+    whole_row,
 )
-from kinetoscope.measure.tables import NO_LAUNCH, NO_OP, whole_row
 from kinetoscope.trace import Kind, loads
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kinetoscope.record.provenance import Machine, Provenance
-from kinetoscope.record.run import RecordRun, Studio, record
+from kinetoscope.record.run import RecorderConfig, RecordRun, record
 from kinetoscope.record.script import read_script
 from kinetoscope.record.store import MachineRecording, read_machine
 
@@ -61,18 +61,18 @@ class Darkroom:
         return path
 
     def record(self, *paths: Path, stems: set[str] | None = None, scratch: Path | None = None) -> RecordRun:
-        studio = Studio(
+        config = RecorderConfig(
             machine_folder=self.folder,
             gallery_dir="gallery",
             gallery_conf={
-                "image_scrapers": ["matplotlib", "kinetoscope.book.scraper.scrape"],
+                "image_scrapers": ["kinetoscope"],
                 "capture_repr": [],
             },
             report=self.said.append,
             scratch=scratch,
         )
         every = {path.stem for path in (self.root / "examples").glob("*.py")}
-        return record(map(read_script, paths), NOW, studio, all_stems=stems or every)
+        return record(map(read_script, paths), NOW, config, all_stems=stems or every)
 
     def read(self) -> MachineRecording:
         return read_machine(self.folder)

@@ -317,12 +317,12 @@ def test_a_run_that_is_killed_half_way(darkroom, tmp_path: Path) -> None:
     darkroom.example("one", "x = 2")
     darkroom.example("two", f"open({str(tmp_path / 'running')!r}, 'w').close()\nimport time\ntime.sleep(60)")
     code = (
-        "import sys\nfrom pathlib import Path\nfrom kinetoscope.record.run import Studio, record\n"
+        "import sys\nfrom pathlib import Path\nfrom kinetoscope.record.run import RecorderConfig, record\n"
         "from kinetoscope.record.script import read_script\n"
         "from kinetoscope.record.provenance import Machine, Provenance\n"
-        "studio = Studio(Path(sys.argv[1]), 'gallery', {}, print)\n"
+        "config = RecorderConfig(Path(sys.argv[1]), 'gallery', {}, print)\n"
         "record([read_script(Path(p)) for p in sys.argv[2:]], Provenance(Machine('A GPU', 'sm_90'), '3'),"
-        " studio, all_stems={'one', 'two'})"
+        " config, all_stems={'one', 'two'})"
     )
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SRC), os.environ["PYTHONPATH"]])}
     process = subprocess.Popen(

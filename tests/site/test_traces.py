@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 
-from kinetoscope.draw import data_script
+from kinetoscope.draw.viewer_data import data_script
 from kinetoscope.trace import load
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kinetoscope.measure.busy import busy
+from kinetoscope.measure.intervals import busy
 from kinetoscope.trace import load
 
 REAL = Path(__file__).parents[3] / "shared" / "corpus" / "real"

@@ -21,7 +21,7 @@ import pytest
 from kinetoscope.draw.describe import describe, headline
 from kinetoscope.draw.layout import lay_out
 from kinetoscope.draw.page import page_html
-from kinetoscope.draw.standalone import standalone_svg
+from kinetoscope.draw.svg_file import standalone_svg
 from kinetoscope.draw.table import html_table, text_table
 from kinetoscope.draw.views import VIEWS, choose_rows
 from kinetoscope.measure.compare import compare

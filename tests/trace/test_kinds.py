@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinetoscope.draw.layout import lay_out
+from kinetoscope.draw.viewer_data import walk_data
 from kinetoscope.draw.views import VIEWS, choose_rows
-from kinetoscope.draw.walk import walk_data
 from kinetoscope.measure.summary import busy_by_device, summarise
 from kinetoscope.trace import Trace, TraceError, loads
 from kinetoscope.trace.phases import POINTS

@@ -123,7 +123,7 @@ def _said(side: object) -> str:
     from kinetoscope.api.selections import Events
 
     if isinstance(side, Time):
-        from kinetoscope.measure import printed
+        from kinetoscope.measure.printing import printed
 
         return f"{int(side)} ns ({printed(int(side), 'ns')})"
     if isinstance(side, Count):
@@ -135,7 +135,7 @@ def _said(side: object) -> str:
 
 def _listed(found: Count | Time, room: int, whole: bool) -> list[str]:
     """The events by name, on ``room`` lines: first what the pattern fits, then the others, as they came."""
-    from kinetoscope.measure import printed
+    from kinetoscope.measure.printing import printed
 
     pattern = None if found.pattern is None else f"{found.pattern!r:.50}"
     if not found.events:

@@ -118,7 +118,7 @@ class Trace(events.Trace):
         >>> trace.measure('"aten::addmm" in ops')
         True
         """
-        from kinetoscope.measure.checks import measure
+        from kinetoscope.measure.assertions import measure
 
         return measure(self, expression)
 

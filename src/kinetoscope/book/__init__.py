@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kinetoscope import __version__
-from kinetoscope.book import banner, gallery, published, stage, used, verdicts, walkable
-from kinetoscope.book.alive import setup_alive
-from kinetoscope.book.book import book_of
+from kinetoscope.book import banner, build_setup, dependencies, gallery, stale_output, trace_assets, verdicts
+from kinetoscope.book.build_context import book_of
 from kinetoscope.book.chain import DispatchChain
 from kinetoscope.book.claims import setup_claims
 from kinetoscope.book.config import setup_config
@@ -17,18 +16,19 @@ from kinetoscope.book.discovery import setup_discovery
 from kinetoscope.book.guess import setup_guess
 from kinetoscope.book.kernel_name import KernelNameTable
 from kinetoscope.book.ladder import setup_ladder
+from kinetoscope.book.machine_variants import setup_switch
 from kinetoscope.book.machines import Machines
 from kinetoscope.book.measured import Measured
 from kinetoscope.book.nodes import setup_nodes
 from kinetoscope.book.parser import GalleryParser
 from kinetoscope.book.plot import setup_plot
 from kinetoscope.book.profiler_table import ProfilerTable
-from kinetoscope.book.quoted import Published
+from kinetoscope.book.published_role import Published
 from kinetoscope.book.recorded_table import RecordedTable
 from kinetoscope.book.reference_tables import ReferenceTable
-from kinetoscope.book.switch import setup_switch
 from kinetoscope.book.timeline import Timeline
 from kinetoscope.book.trace_compare import TraceCompare
+from kinetoscope.book.viewer_assets import setup_alive
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -66,22 +66,22 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # Sphinx-Gallery fills its settings in at config-inited 10 and lays out at builder-inited 500.
     app.connect("config-inited", gallery.never_execute, priority=5)
     app.connect("config-inited", _add_static, priority=800)
-    app.connect("builder-inited", stage.open_book, priority=400)
+    app.connect("builder-inited", build_setup.open_book, priority=400)
     app.connect("builder-inited", gallery.prepare_folder, priority=450)
     app.connect("builder-inited", gallery.finish_folder, priority=600)
-    app.connect("env-get-outdated", used.outdated)
-    app.connect("env-get-outdated", published.note_published)
-    app.connect("env-purge-doc", used.purge)
-    app.connect("env-merge-info", used.merge)
+    app.connect("env-get-outdated", dependencies.outdated)
+    app.connect("env-get-outdated", stale_output.note_published)
+    app.connect("env-purge-doc", dependencies.purge)
+    app.connect("env-merge-info", dependencies.merge)
     app.connect("env-purge-doc", verdicts.purge)
     app.connect("env-merge-info", verdicts.merge)
-    app.connect("env-purge-doc", walkable.purge)
-    app.connect("env-merge-info", walkable.merge)
+    app.connect("env-purge-doc", trace_assets.purge)
+    app.connect("env-merge-info", trace_assets.merge)
     app.connect("env-updated", verdicts.warn_about_twins)
     app.connect("build-finished", verdicts.write_json)
     app.connect("doctree-read", banner.add_banner)
-    app.connect("build-finished", published.unpublish)
-    app.connect("build-finished", walkable.publish)
+    app.connect("build-finished", stale_output.unpublish)
+    app.connect("build-finished", trace_assets.publish)
     app.connect("build-finished", _fail_if_not_recorded)
     return {"version": __version__, "env_version": 5, "parallel_read_safe": True, "parallel_write_safe": True}
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from docutils import nodes
 
-from kinetoscope.book.book import Book, book_of
-from kinetoscope.book.switch import labels, machine_switch, reading_for, side_by_side
-from kinetoscope.book.used import has_switch, machines_of
+from kinetoscope.book.build_context import Book, book_of
+from kinetoscope.book.dependencies import has_switch, machines_of
+from kinetoscope.book.machine_variants import labels, machine_switch, reading_for, side_by_side
 from kinetoscope.record.provenance import Provenance
 
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ from docutils.parsers.rst import directives
 
 from kinetoscope.book.nodes import of_trace
 from kinetoscope.book.recorded import RecordedDirective
-from kinetoscope.book.walkable import show_trace
-from kinetoscope.draw import short_name
-from kinetoscope.draw.names import matches
+from kinetoscope.book.trace_assets import show_trace
+from kinetoscope.draw.names import matches, short_name
 from kinetoscope.draw.window import typical_step
-from kinetoscope.measure import printed
+from kinetoscope.measure.printing import printed
 from kinetoscope.trace import Event, Kind
 
 
@@ -57,7 +56,7 @@ class DispatchChain(RecordedDirective):
 
 
 def _item(event: Event, key: str) -> nodes.list_item:
-    """``key``: the trace as :mod:`kinetoscope.book.walkable` calls it."""
+    """``key``: the trace as :mod:`kinetoscope.book.trace_assets` calls it."""
     line = of_trace(classes=["ks-chain-line"])
     line["trace"], line["events"] = key, str(event.index)
     line += nodes.literal("", short_name(event.name), classes=[f"ks-chain-{event.kind.value}"])

@@ -18,14 +18,14 @@ from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
-from kinetoscope.book.book import Book, book_of
-from kinetoscope.book.compute import compute
+from kinetoscope.book.build_context import Book, book_of
+from kinetoscope.book.dependencies import note_fault
+from kinetoscope.book.evaluate import compute
+from kinetoscope.book.machine_variants import for_each_machine, only_on, reading_for
 from kinetoscope.book.measured import measured, measured_node
 from kinetoscope.book.messages import warn
-from kinetoscope.book.switch import for_each_machine, only_on, reading_for
-from kinetoscope.book.used import note_fault
 from kinetoscope.book.verdicts import Elsewhere, Outcome, Verdict, add_verdict
-from kinetoscope.measure import show
+from kinetoscope.measure.expressions import show
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

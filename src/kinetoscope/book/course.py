@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx import addnodes
 
-from kinetoscope.book.book import book_of
+from kinetoscope.book.build_context import book_of
 from kinetoscope.book.gallery import gallery_dir
 
 if TYPE_CHECKING:

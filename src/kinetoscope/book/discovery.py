@@ -14,9 +14,9 @@ from xml.sax.saxutils import escape as escape_xml
 
 from docutils import nodes
 
-from kinetoscope.book.book import book_of
+from kinetoscope.book.build_context import book_of
 from kinetoscope.book.ladder import ladder
-from kinetoscope.draw.ladder_paper import save_card
+from kinetoscope.draw.ladder_matplotlib import save_card
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from kinetoscope.book.book import Book, book_of
+from kinetoscope.book.build_context import Book, book_of
 from kinetoscope.book.messages import KinetoscopeError
-from kinetoscope.draw import thumbnail
+from kinetoscope.draw.matplotlib_backend import thumbnail
 from kinetoscope.record.script import Script, read_script
 from kinetoscope.record.store import ExampleRecording
 from kinetoscope.trace import TraceError, load_whole

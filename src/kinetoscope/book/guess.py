@@ -20,13 +20,13 @@ from docutils.parsers.rst import directives
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from kinetoscope.book.book import book_of
-from kinetoscope.book.compute import compute
+from kinetoscope.book.build_context import book_of
+from kinetoscope.book.dependencies import note_fault
+from kinetoscope.book.evaluate import compute
+from kinetoscope.book.machine_variants import for_each_machine
 from kinetoscope.book.measured import measured_node
 from kinetoscope.book.messages import warn
-from kinetoscope.book.switch import for_each_machine
-from kinetoscope.book.used import note_fault
-from kinetoscope.measure import show
+from kinetoscope.measure.expressions import show
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -16,17 +16,17 @@ from docutils.parsers.rst import directives
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
-from kinetoscope.book.book import book_of
-from kinetoscope.book.compute import compute
+from kinetoscope.book.build_context import book_of
+from kinetoscope.book.dependencies import note_fault
+from kinetoscope.book.evaluate import compute
+from kinetoscope.book.machine_variants import for_each_copy, for_each_machine
 from kinetoscope.book.measured import measured_node
 from kinetoscope.book.messages import warn
 from kinetoscope.book.recorded import RecordedDirective
-from kinetoscope.book.switch import for_each_copy, for_each_machine
-from kinetoscope.book.used import note_fault
-from kinetoscope.draw import lay_out
 from kinetoscope.draw.describe import describe
 from kinetoscope.draw.ladder import Strip, axis_html, common_scale, ladder_legend, strip, strip_svg
-from kinetoscope.draw.ladder_paper import save_ladder
+from kinetoscope.draw.ladder_matplotlib import save_ladder
+from kinetoscope.draw.layout import lay_out
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -9,9 +9,9 @@ from docutils.nodes import Node
 from sphinx.util.docutils import SphinxDirective
 
 from kinetoscope.book.banner import day
-from kinetoscope.book.book import book_of
+from kinetoscope.book.build_context import book_of
+from kinetoscope.book.dependencies import note_all
 from kinetoscope.book.nodes import document_table
-from kinetoscope.book.used import note_all
 from kinetoscope.record.store import MachineRecording
 
 

@@ -12,9 +12,9 @@ from docutils import nodes
 from docutils.nodes import Node, system_message
 from sphinx.util.docutils import SphinxRole
 
-from kinetoscope.book.compute import Computed, compute
-from kinetoscope.book.switch import for_each_machine
-from kinetoscope.measure import show
+from kinetoscope.book.evaluate import Computed, compute
+from kinetoscope.book.machine_variants import for_each_machine
+from kinetoscope.measure.expressions import show
 
 
 class measured(nodes.inline):

@@ -17,10 +17,11 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx_gallery.directives import imgsgnode
 
 from kinetoscope.book import claims, ladder, plot
-from kinetoscope.book.book import book_of
+from kinetoscope.book.build_context import book_of
 from kinetoscope.book.measured import measured
-from kinetoscope.book.walkable import tools_html
-from kinetoscope.draw import lay_out, paper
+from kinetoscope.book.trace_assets import tools_html
+from kinetoscope.draw.layout import lay_out
+from kinetoscope.draw.matplotlib_backend import save
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -30,7 +31,7 @@ class timeline(nodes.General, nodes.Element):
     """A timeline figure.  Children: its caption.
 
     ``html``: the figure without its closing tag; ``alt``: in words; ``trace``, ``machine``, ``view``: what to
-    draw again for paper; ``key``: the trace as :mod:`kinetoscope.book.walkable` calls it.
+    draw again for paper; ``key``: the trace as :mod:`kinetoscope.book.trace_assets` calls it.
     """
 
 
@@ -127,7 +128,7 @@ class ForPaper(SphinxPostTransform):
         # named by what it shows: on paper all documents are one, and two of them may show the same trace
         what = hashlib.sha256(repr((node["machine"], node["trace"], node["view"])).encode()).hexdigest()[:8]
         path = folder / f"timeline-{node['trace']}-{what}.{book.picture}"
-        paper.save(layout, path)
+        save(layout, path)
         self.env.images.add_file(self.env.docname, str(path))
         image = nodes.image(uri=str(path), candidates={"*": str(path)}, alt=node["alt"])
         figure = nodes.figure("", image)

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from docutils.statemachine import StringList, string2lines
 from sphinx.parsers import RSTParser
 
-from kinetoscope.book.book import book_of
+from kinetoscope.book.build_context import book_of
+from kinetoscope.book.dependencies import note_page
 from kinetoscope.book.gallery import names_of_figures
-from kinetoscope.book.used import note_page
 from kinetoscope.record.script import CodeBlock, Script
 
 if TYPE_CHECKING:
     from docutils import nodes
 
-    from kinetoscope.book.book import Book
+    from kinetoscope.book.build_context import Book
     from kinetoscope.record.store import ExampleRecording
 
 _HEADER = re.compile(r"\.\. GENERATED FROM PYTHON SOURCE LINES (\d+)-(\d+)$")

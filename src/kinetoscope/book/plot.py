@@ -17,11 +17,11 @@ from docutils.nodes import Node
 from docutils.parsers.rst import directives
 from sphinx_gallery.directives import imgsgnode
 
-from kinetoscope.book.book import book_of
+from kinetoscope.book.build_context import book_of
+from kinetoscope.book.dependencies import note_page
 from kinetoscope.book.gallery import figure_suffix, gallery_dir
+from kinetoscope.book.machine_variants import reading_for
 from kinetoscope.book.recorded import RecordedDirective
-from kinetoscope.book.switch import reading_for
-from kinetoscope.book.used import note_page
 from kinetoscope.draw.plots import themed_svg
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from docutils.parsers.rst import directives
 
 from kinetoscope.book.nodes import recorded_table
 from kinetoscope.book.recorded import RecordedDirective, patterns
-from kinetoscope.book.walkable import show_trace
-from kinetoscope.draw import cell_texts, count_word, html_table
+from kinetoscope.book.trace_assets import show_trace
+from kinetoscope.draw.describe import count_word
+from kinetoscope.draw.table import cell_texts, html_table
 from kinetoscope.draw.views import VIEWS, AnyRow, View, columns_of_view, shown_column, sort_key
 from kinetoscope.measure.tables import Row
 from kinetoscope.trace import StepAt, Trace

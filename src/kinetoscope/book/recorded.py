@@ -11,14 +11,15 @@ from docutils.nodes import Node
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-from kinetoscope.book.book import Book, UnknownName, book_of
+from kinetoscope.book.build_context import Book, UnknownName, book_of
+from kinetoscope.book.dependencies import note_fault, note_use
+from kinetoscope.book.machine_variants import for_each_copy, for_each_machine
 from kinetoscope.book.messages import warn
-from kinetoscope.book.switch import for_each_copy, for_each_machine
-from kinetoscope.book.used import note_fault, note_use
-from kinetoscope.measure import Table, TableError
+from kinetoscope.measure.csvtable import CsvTable
+from kinetoscope.measure.errors import TableError
 from kinetoscope.trace import Trace, TraceError
 
-Found = TypeVar("Found", Trace, Table)
+Found = TypeVar("Found", Trace, CsvTable)
 
 
 class RecordedDirective(SphinxDirective):

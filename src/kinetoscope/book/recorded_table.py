@@ -11,9 +11,10 @@ from docutils.parsers.rst import directives
 
 from kinetoscope.book.nodes import recorded_table
 from kinetoscope.book.recorded import RecordedDirective, patterns
-from kinetoscope.draw import Column, cell_texts, html_table
-from kinetoscope.measure import Quantity, Table
-from kinetoscope.measure.csvtable import Cell
+from kinetoscope.draw.column import Column
+from kinetoscope.draw.table import cell_texts, html_table
+from kinetoscope.measure.csvtable import Cell, CsvTable
+from kinetoscope.measure.quantity import Quantity
 
 
 class RecordedTable(RecordedDirective):
@@ -45,7 +46,7 @@ class RecordedTable(RecordedDirective):
         return [node]
 
 
-def _column(table: Table, name: str) -> Column:
+def _column(table: CsvTable, name: str) -> Column:
     """How a CSV's column is headed and written, from its values' unit."""
     values = [value for value in table.column(name) if isinstance(value, Quantity)]
     heading = name.rpartition("_")[0].replace("_", " ") if values and values[0].unit != "number" else name
@@ -76,7 +77,7 @@ def _told_apart(columns: list[Column]) -> list[Column]:
     ]
 
 
-def _rows(table: Table, names: list[str]) -> list[dict[str, object]]:
+def _rows(table: CsvTable, names: list[str]) -> list[dict[str, object]]:
     """The cells by column; an empty one was not measured."""
     columns = {name: table.column(name) for name in names}
     return [

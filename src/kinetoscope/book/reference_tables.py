@@ -15,16 +15,16 @@ from docutils import nodes
 from docutils.nodes import Node
 from sphinx.util.docutils import SphinxDirective
 
-from kinetoscope.book import config, messages, stage
+from kinetoscope.book import build_setup, config, messages
 from kinetoscope.book.claims import SAID
 from kinetoscope.book.verdicts import Outcome, Verdict
 from kinetoscope.draw.changes import SAID as CALLED
 from kinetoscope.draw.changes import SIGNS
 from kinetoscope.draw.viewer import key_help
 from kinetoscope.draw.views import COLUMNS, VIEWS
-from kinetoscope.measure import printed
 from kinetoscope.measure.compare import TOLERANCE, Change
 from kinetoscope.measure.csvtable import SUFFIXES
+from kinetoscope.measure.printing import printed
 from kinetoscope.measure.vocabulary import OPERATORS, VOCABULARY, Entry
 from kinetoscope.record.provenance import MachineFacts
 from kinetoscope.trace import CODES, Severity
@@ -114,7 +114,10 @@ def _configuration() -> Words:
 
 
 def _modes() -> Lines:
-    return [("mode", "what a build does"), *[(f"``{mode}``", what) for mode, what in stage.MODES.items()]]
+    return [
+        ("mode", "what a build does"),
+        *[(f"``{mode}``", what) for mode, what in build_setup.MODES.items()],
+    ]
 
 
 def _warnings() -> Words:

@@ -10,9 +10,11 @@ from docutils.parsers.rst import directives
 
 from kinetoscope.book.nodes import timeline
 from kinetoscope.book.recorded import RecordedDirective, patterns
-from kinetoscope.book.walkable import show_trace
-from kinetoscope.draw import LayoutError, figure_html, lay_out
+from kinetoscope.book.trace_assets import show_trace
 from kinetoscope.draw.describe import describe
+from kinetoscope.draw.figure import figure_html
+from kinetoscope.draw.layout import lay_out
+from kinetoscope.draw.window import LayoutError
 
 
 def steps(text: str) -> int | tuple[int, ...] | str:

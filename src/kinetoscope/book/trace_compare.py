@@ -12,10 +12,12 @@ from docutils.parsers.rst import directives
 
 from kinetoscope.book.nodes import recorded_table, timeline
 from kinetoscope.book.recorded import RecordedDirective
-from kinetoscope.book.walkable import show_trace, trace_key
-from kinetoscope.draw import cell_texts, event_places, figure_html, html_table, lay_out
+from kinetoscope.book.trace_assets import show_trace, trace_key
 from kinetoscope.draw.changes import CHANGE_COLUMNS, SAID, SIGNS, change_row
 from kinetoscope.draw.describe import describe
+from kinetoscope.draw.figure import figure_html
+from kinetoscope.draw.layout import lay_out
+from kinetoscope.draw.table import cell_texts, event_places, html_table
 from kinetoscope.measure.compare import DEFAULT_KINDS, Pair, changes, compare
 from kinetoscope.trace import Kind, Trace
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from kinetoscope.book.book import book_of
+from kinetoscope.book.build_context import book_of
 from kinetoscope.book.messages import warn
 
 if TYPE_CHECKING:

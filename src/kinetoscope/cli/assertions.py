@@ -10,7 +10,7 @@ from kinetoscope.cli.reading import add_trace, read_trace
 if TYPE_CHECKING:
     import argparse
 
-    from kinetoscope.measure.checks import Check
+    from kinetoscope.measure.assertions import Check
 
 _MOST = 40
 """Names listed of one selection"""
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints a line for each condition; of one that fails, what was measured and what was there."""
-    from kinetoscope.measure.checks import check
+    from kinetoscope.measure.assertions import check
 
     trace = read_trace(options, options.trace)
     checks = [check(trace, expression) for expression in options.expressions]
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 
 def details(found: Check) -> list[str]:
     """What was measured, and what the condition is about, a line each."""
-    from kinetoscope.measure.checks import listing
+    from kinetoscope.measure.assertions import listing
 
     lines = [f"{part} is {value}" for part, value in found.measured]
     for selection in found.selections:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kinetoscope.cli.output import Refusal, Strict, note
-from kinetoscope.cli.waiting import waiting
+from kinetoscope.cli.progress import waiting
 
 if TYPE_CHECKING:
     import argparse

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from kinetoscope.cli.files import add_force, refuse_existing, write_whole
 from kinetoscope.cli.output import Strict, note, say
+from kinetoscope.cli.progress import waiting
 from kinetoscope.cli.reading import PIPE, add_trace, limit_of, read_bytes
-from kinetoscope.cli.waiting import waiting
 
 if TYPE_CHECKING:
     import argparse

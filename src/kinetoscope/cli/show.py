@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from kinetoscope.cli.files import add_force, free_name, refuse_existing, write_whole
 from kinetoscope.cli.output import note, say
+from kinetoscope.cli.progress import waiting
 from kinetoscope.cli.reading import add_trace, read_trace, trace_name
 from kinetoscope.cli.timeline import steps
-from kinetoscope.cli.waiting import waiting
 
 if TYPE_CHECKING:
     import argparse

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _text(trace: Trace, found: Summary) -> str:
-    from kinetoscope.measure import printed
+    from kinetoscope.measure.printing import printed
     from kinetoscope.measure.summary import busy_by_device, kind_counts
 
     kinds = ", ".join(f"{number} {kind.value}" for kind, number in kind_counts(trace).items())

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from kinetoscope.cli.files import add_force, refuse_existing, write_whole
 from kinetoscope.cli.output import Refusal, say
+from kinetoscope.cli.progress import waiting
 from kinetoscope.cli.reading import add_trace, read_trace
-from kinetoscope.cli.waiting import waiting
 
 if TYPE_CHECKING:
     from kinetoscope.draw.geometry import Layout
@@ -66,13 +66,13 @@ def run(options: argparse.Namespace) -> int:
 
 def _draw(layout: Layout, path: Path, title: str, description: str, dark: bool) -> None:
     if path.suffix.lower() == ".svg":
-        from kinetoscope.draw.standalone import standalone_svg
+        from kinetoscope.draw.svg_file import standalone_svg
 
         path.write_text(
             standalone_svg(layout, title=title, description=description, dark=dark), encoding="utf-8"
         )
     else:
-        from kinetoscope.draw.paper import save
+        from kinetoscope.draw.matplotlib_backend import save
 
         save(layout, path, dark=dark)
 

@@ -14,7 +14,7 @@ from kinetoscope.draw.label import write_labels
 from kinetoscope.draw.names import matches
 from kinetoscope.draw.palette import kind_class
 from kinetoscope.draw.rows import lane_rows
-from kinetoscope.draw.text import text_width, truncate
+from kinetoscope.draw.text_metrics import text_width, truncate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

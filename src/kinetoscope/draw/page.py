@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kinetoscope.draw.figure import figure_html
-from kinetoscope.draw.glance import glance, glance_html
 from kinetoscope.draw.names import clean
+from kinetoscope.draw.overview import glance, glance_html
 from kinetoscope.draw.table import html_table
 from kinetoscope.draw.viewer import viewer_script, viewer_style, without_comments
+from kinetoscope.draw.viewer_data import walk_data
 from kinetoscope.draw.views import VIEWS, choose_rows
-from kinetoscope.draw.walk import walk_data
 from kinetoscope.draw.window import typical_step
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.summary import kind_counts, summarise

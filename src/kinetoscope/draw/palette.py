@@ -93,7 +93,7 @@ def kind_class(event: Event) -> str:
     match event.kind:
         case Kind.KERNEL:
             # A table needs no colours, and the words of kernel names take a while to load.
-            from kinetoscope.measure.kernel_names import is_gemm
+            from kinetoscope.kernel_names import is_gemm
 
             return "gemm" if is_gemm(event.name) else "kernel"
         case Kind.MEMCPY | Kind.MEMSET:

@@ -11,7 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from kinetoscope.draw.changes import SAID
-from kinetoscope.draw.facts import facts
+from kinetoscope.draw.event_details import facts
 from kinetoscope.draw.names import clean
 from kinetoscope.draw.times import format_time
 

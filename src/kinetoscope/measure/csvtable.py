@@ -41,7 +41,7 @@ SUFFIXES: dict[str, tuple[str, Decimal]] = {
 """The unit of a column, by its whole name or the end of it (the longest that fits): unit and factor."""
 
 
-class Table:
+class CsvTable:
     """A CSV file's rows.  A column's unit is the end of its name: ``time_us``, ``bandwidth_gb_s``."""
 
     def __init__(self, name: str, columns: list[str], rows: list[list[str]]) -> None:
@@ -50,7 +50,7 @@ class Table:
         self.rows = rows
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], name: str | None = None) -> Table:
+    def read(cls, path: str | os.PathLike[str], name: str | None = None) -> CsvTable:
         """Read a CSV file (UTF-8, a header line); ``name`` is the file's stem unless given.
 
         Raises :class:`TableError` naming the file for one that is missing, empty or ragged.
@@ -66,7 +66,7 @@ class Table:
         return cls.parse(text, name or path.stem, str(path))
 
     @classmethod
-    def parse(cls, text: str, name: str, path: str = "table") -> Table:
+    def parse(cls, text: str, name: str, path: str = "table") -> CsvTable:
         """A table from the text of a CSV file."""
         try:
             lines = [line for line in csv.reader(io.StringIO(text)) if line]
@@ -90,11 +90,11 @@ class Table:
     def __bool__(self) -> bool:
         raise ExpressionError(f"{self.name} is a table, neither true nor false; ask for a cell of it.")
 
-    def where(self, **settings: object) -> Table:
+    def where(self, **settings: object) -> CsvTable:
         """The rows in which each named column has the given value; maybe none."""
         wanted = [(self._position(column), value) for column, value in settings.items()]
         rows = [row for row in self.rows if all(_same(row[at], value) for at, value in wanted)]
-        return Table(f"{self.name}.where({_shown(settings)})", self.columns, rows)
+        return CsvTable(f"{self.name}.where({_shown(settings)})", self.columns, rows)
 
     def at(self, **settings: object) -> TableRow:
         """The one row in which each named column has the given value.
@@ -126,15 +126,15 @@ class Table:
         return self.columns.index(column)
 
 
-def read_table(path: str | os.PathLike[str]) -> Table:
+def read_table(path: str | os.PathLike[str]) -> CsvTable:
     """The table in a CSV file, under the file's stem.  Raises :class:`TableError`."""
-    return Table.read(path)
+    return CsvTable.read(path)
 
 
 class TableRow:
     """One row of a table; each column is an attribute of it."""
 
-    def __init__(self, table: Table, source: str, cells: list[str]) -> None:
+    def __init__(self, table: CsvTable, source: str, cells: list[str]) -> None:
         self.table = table
         self.source = source
         self.cells = cells

@@ -17,7 +17,7 @@ from typing import Any
 
 from simpleeval import InvalidExpression, SimpleEval
 
-from kinetoscope.measure.csvtable import Table, TableRow
+from kinetoscope.measure.csvtable import CsvTable, TableRow
 from kinetoscope.measure.errors import ExpressionError, UnitError, suggestion
 from kinetoscope.measure.functions import Each
 from kinetoscope.measure.quantity import Quantity, describe, quantity
@@ -36,8 +36,8 @@ _LINE_BREAK = re.compile(r"\s*\n\s*")
 def evaluate(expression: str, names: Mapping[str, Any]) -> Value:
     """The value of ``expression``, in which ``names`` stand for traces, tables and the like.
 
-    A name may stand for a :class:`Trace`, a :class:`Table`, a method that may be called, or an object whose
-    class has an attribute ``VOCABULARY_ATTRS: frozenset[str]`` (the attributes that may be read: text,
+    A name may stand for a :class:`Trace`, a :class:`CsvTable`, a method that may be called, or an object
+    whose class has an attribute ``VOCABULARY_ATTRS: frozenset[str]`` (the attributes that may be read: text,
     numbers, true or false).
     Returns a :class:`Quantity`, a bool, a text, or a tuple of these.  Raises :class:`ExpressionError`
     (one sentence: what is wrong, what to do) for all that has no value.
@@ -302,7 +302,7 @@ def _compared(comparison: ast.cmpop, left: Any, right: Any) -> bool:
             # A fact that a machine does not have equals nothing but None.
             return compare(left, right) if left is right else compare is operator.ne
     for side in (left, right):
-        if isinstance(side, (str, bool, tuple, Selection, TraceView, Table, TableRow)) or side is None:
+        if isinstance(side, (str, bool, tuple, Selection, TraceView, CsvTable, TableRow)) or side is None:
             raise UnitError(
                 f"cannot compare {describe(left)} with {describe(right)}; compare two numbers or two texts "
                 "(two selections: same_names(a, b))."

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kinetoscope.measure.busy import busy, span
 from kinetoscope.measure.errors import ExpressionError, suggestion
+from kinetoscope.measure.idle_time import CAUSES, launch_delays
+from kinetoscope.measure.intervals import busy, span
 from kinetoscope.measure.quantity import Quantity, middle, quantity
 from kinetoscope.measure.regime import regime, typical
 from kinetoscope.measure.selection import Selection, Steps, TraceView
-from kinetoscope.measure.waiting import CAUSES, launch_delays
 
 if TYPE_CHECKING:
     from kinetoscope.measure.printing import Number
@@ -134,7 +134,7 @@ def event_busy(what: Selection | TraceView | Steps) -> Quantity:
 def idle(what: Selection | TraceView | Steps, cause: str | None = None) -> Quantity:
     """Ns of the span in which none of the events (of a trace: no GPU activity at all) ran (median).
 
-    Of a trace, the part of it with the given cause (:mod:`kinetoscope.measure.waiting`) if there is one.
+    Of a trace, the part of it with the given cause (:mod:`kinetoscope.measure.idle_time`) if there is one.
     """
     if cause is not None:
         return _idle_for(what, cause)

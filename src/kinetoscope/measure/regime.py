@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import numpy as np
 
+from kinetoscope.measure.idle_time import Cause, Idle, find_gaps
+from kinetoscope.measure.launch_queue import Queues, launches_at
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.quantity import middle
-from kinetoscope.measure.queues import Queues, launches_at
-from kinetoscope.measure.waiting import Cause, Idle, find_gaps
 from kinetoscope.trace import Kind
 from kinetoscope.trace.columns import NONE, EventsAt, columns_of, distinct
 

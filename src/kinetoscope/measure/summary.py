@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kinetoscope.measure.busy import Union
 from kinetoscope.measure.device import total
+from kinetoscope.measure.intervals import Union
 from kinetoscope.trace import Kind
 from kinetoscope.trace.columns import CODE, NONE, columns_of
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from kinetoscope.measure.busy import Union, busy, span
 from kinetoscope.measure.device import device_times, in_its_like, op_of, sums
 from kinetoscope.measure.device import total as sum_of
+from kinetoscope.measure.intervals import Union, busy, span
 from kinetoscope.trace import COPIES, Kind, Step
 from kinetoscope.trace.columns import CODE, KINDS, NONE, EventsAt, among, columns_of
 

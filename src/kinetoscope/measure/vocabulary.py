@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kinetoscope.measure import functions
-from kinetoscope.measure.csvtable import Table, TableRow
+from kinetoscope.measure.csvtable import CsvTable, TableRow
+from kinetoscope.measure.idle_time import CAUSES
 from kinetoscope.measure.regime import KINDS
 from kinetoscope.measure.selection import Selection, TraceView
-from kinetoscope.measure.waiting import CAUSES
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +160,12 @@ VOCABULARY: dict[str, Entry] = {
         'selection.like("pattern")', 'as selection["pattern"], but it may match nothing', owner=Selection
     ),
     "table.at": Entry(
-        "table.at(column=value, …)", "the one row with these values; its columns are attributes", owner=Table
+        "table.at(column=value, …)",
+        "the one row with these values; its columns are attributes",
+        owner=CsvTable,
     ),
-    "table.where": Entry("table.where(column=value, …)", "the rows with these values", owner=Table),
-    "table.column": Entry('table.column("name")', "all values of a column", owner=Table),
+    "table.where": Entry("table.where(column=value, …)", "the rows with these values", owner=CsvTable),
+    "table.column": Entry('table.column("name")', "all values of a column", owner=CsvTable),
 }
 
 OPERATORS: dict[str, Entry] = {

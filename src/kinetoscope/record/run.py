@@ -67,7 +67,7 @@ class RecordRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Studio:
+class RecorderConfig:
     """Where and how examples are recorded."""
 
     machine_folder: Path
@@ -99,7 +99,9 @@ def why_stale(script: Script, recording: ExampleRecording | None, now: Provenanc
     return ""
 
 
-def record(scripts: Iterable[Script], now: Provenance, studio: Studio, *, all_stems: set[str]) -> RecordRun:
+def record(
+    scripts: Iterable[Script], now: Provenance, config: RecorderConfig, *, all_stems: set[str]
+) -> RecordRun:
     """Records ``scripts`` one after the other.
 
     An example that fails keeps its previous recording and does not stop the others.  ``all_stems``: every
@@ -107,8 +109,8 @@ def record(scripts: Iterable[Script], now: Provenance, studio: Studio, *, all_st
 
     Raises :class:`RecordingError` while another run records into the same folder.
     """
-    with _alone(studio.machine_folder):
-        return _record_all(list(scripts), now, studio, all_stems)
+    with _alone(config.machine_folder):
+        return _record_all(list(scripts), now, config, all_stems)
 
 
 @contextmanager
@@ -134,38 +136,40 @@ def _alone(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def _record_all(scripts: list[Script], now: Provenance, studio: Studio, all_stems: set[str]) -> RecordRun:
-    finish_swaps(studio.machine_folder)
-    drop_leftovers(studio.machine_folder)
+def _record_all(
+    scripts: list[Script], now: Provenance, config: RecorderConfig, all_stems: set[str]
+) -> RecordRun:
+    finish_swaps(config.machine_folder)
+    drop_leftovers(config.machine_folder)
     result = RecordRun()
     rev = revision(scripts[0].path.parent, *(script.path for script in scripts)) if scripts else ""
     machine = replace(now, revision=rev)
     for number, script in enumerate(scripts, 1):
-        studio.report(f"recording {script.stem} ({number} of {len(scripts)}) …")
-        done = _record_one(script, machine, studio, all_stems)
+        config.report(f"recording {script.stem} ({number} of {len(scripts)}) …")
+        done = _record_one(script, machine, config, all_stems)
         if isinstance(done, Failure):
             result.failures.append(done)
-            studio.report(f"recording {script.stem}: failed")
+            config.report(f"recording {script.stem}: failed")
         else:
             result.recorded.append(done)
             traces = ", ".join(done.traces)
-            studio.report(f"recording {script.stem}: {done.run_time:.0f} s; {traces}")
+            config.report(f"recording {script.stem}: {done.run_time:.0f} s; {traces}")
     if not result.failures:
-        drop_gone(studio.machine_folder, all_stems)
+        drop_gone(config.machine_folder, all_stems)
     return result
 
 
 def _record_one(
-    script: Script, machine: Provenance, studio: Studio, all_stems: set[str]
+    script: Script, machine: Provenance, config: RecorderConfig, all_stems: set[str]
 ) -> ExampleRecording | Failure:
     try:
         with tempfile.TemporaryDirectory(
-            prefix="kinetoscope-", dir=studio.scratch, ignore_cleanup_errors=True
+            prefix="kinetoscope-", dir=config.scratch, ignore_cleanup_errors=True
         ) as scratch:
-            done = _run_and_store(script, studio, machine.revision, Path(scratch).resolve(), all_stems)
+            done = _run_and_store(script, config, machine.revision, Path(scratch).resolve(), all_stems)
         if not isinstance(done, Failure):
             # after every example, so that a run that is killed leaves a machine that can be read
-            write_machine(studio.machine_folder, machine)
+            write_machine(config.machine_folder, machine)
         return done
     except OSError as error:
         remedy = (
@@ -177,12 +181,12 @@ def _record_one(
 
 
 def _run_and_store(
-    script: Script, studio: Studio, rev: str, scratch: Path, all_stems: set[str]
+    script: Script, config: RecorderConfig, rev: str, scratch: Path, all_stems: set[str]
 ) -> ExampleRecording | Failure:
     work = scratch / "work"
     work.mkdir()
     shutil.copyfile(script.path, work / script.path.name)
-    job = Job(script.path.name, str(scratch), studio.gallery_dir, dict(studio.gallery_conf))
+    job = Job(script.path.name, str(scratch), config.gallery_dir, dict(config.gallery_conf))
     (scratch / "job.json").write_text(json.dumps(asdict(job)), encoding="utf-8")
     log = scratch / "log.txt"
     with log.open("wb") as stream:
@@ -217,16 +221,16 @@ def _run_and_store(
                 f"printed “{skipped[0].strip()}”: an example that leaves its work out is not recorded; "
                 "install what it needs, or let it raise",
             )
-    others = _names_of_others(studio.machine_folder, script.stem, all_stems)
-    files = _collect(script, scratch, scrubber, others, studio.gallery_dir)
+    others = _names_of_others(config.machine_folder, script.stem, all_stems)
+    files = _collect(script, scratch, scrubber, others, config.gallery_dir)
     if isinstance(files, Failure):
         return files
     blocks = [
-        BlockOutput(b["code"], b["before"], _scrub_output(b["rst"], scrubber, studio.gallery_dir))
+        BlockOutput(b["code"], b["before"], _scrub_output(b["rst"], scrubber, config.gallery_dir))
         for b in result["blocks"]
     ]
     return write_example(
-        studio.machine_folder,
+        config.machine_folder,
         script.stem,
         blocks=blocks,
         run_time=result["run_time"],

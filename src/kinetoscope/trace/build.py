@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kinetoscope.trace.columns import KINDS, NONE
 from kinetoscope.trace.events import Event
-from kinetoscope.trace.raw import Args
+from kinetoscope.trace.records import Args
 
 if TYPE_CHECKING:
     from kinetoscope.trace.columns import Columns

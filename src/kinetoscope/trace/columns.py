@@ -17,7 +17,7 @@ from kinetoscope.trace.categories import NEITHER, STEP_NAME, kind_of
 from kinetoscope.trace.events import GPU_ACTIVITIES, Kind, LaneId
 from kinetoscope.trace.fields import LARGEST_US, LONGEST, integer, lane_of, microseconds, nanoseconds
 from kinetoscope.trace.phases import note_left_out, pair, phases_of, records
-from kinetoscope.trace.raw import RawEvent, link_of
+from kinetoscope.trace.records import RawEvent, link_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ import numpy as np
 from kinetoscope.trace.columns import CODE, NONE, among, by_lane
 from kinetoscope.trace.events import Kind
 from kinetoscope.trace.fields import integer
-from kinetoscope.trace.raw import link_of
+from kinetoscope.trace.records import link_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kinetoscope.trace.columns import Columns
-from kinetoscope.trace.stream import stream
+from kinetoscope.trace.fast_reader import stream
 from kinetoscope.trace.unzip import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def parse(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES
     found = stream(data, max_bytes)
     if found is None:
         # Most files have no fault, and what mends one takes longer to be there than a small one to be read.
-        from kinetoscope.trace.faulty import read_whole
+        from kinetoscope.trace.lenient_reader import read_whole
 
         found = read_whole(data, path, findings, max_bytes)
     return Document(found[0], _device_names(found[1]))

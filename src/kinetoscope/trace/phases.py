@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetoscope.trace.fields import lane_of
-from kinetoscope.trace.raw import RawEvent, plain_args
+from kinetoscope.trace.records import RawEvent, plain_args
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ import numpy as np
 from kinetoscope.trace.columns import NONE, by_lane
 from kinetoscope.trace.events import Kind
 from kinetoscope.trace.fields import integer
-from kinetoscope.trace.raw import plain_args
+from kinetoscope.trace.records import plain_args
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

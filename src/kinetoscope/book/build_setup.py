@@ -1,0 +1,282 @@
+"""Before anything is laid out: what mode this build is in, what it records, whose recording it shows."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kinetoscope.book.build_context import Book, set_book
+from kinetoscope.book.gallery import example_scripts, gallery_dir
+from kinetoscope.book.messages import LOGGER, KinetoscopeError, at, shown, warn
+from kinetoscope.measure.errors import TableError
+from kinetoscope.record.provenance import Provenance, probe
+from kinetoscope.record.run import RecorderConfig, RecordRun, about_running, record, why_stale
+from kinetoscope.record.script import Script
+from kinetoscope.record.store import (
+    BENCH,
+    BenchRecording,
+    MachineRecording,
+    RecordingError,
+    read_machine,
+    read_machines,
+)
+from kinetoscope.trace import TraceError
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+MODES = {
+    "auto": "record what is stale if torch sees a GPU, then lay out",
+    "record": "record every example (or those in ``kinetoscope_only``) on this machine's GPU, then lay out",
+    "replay": "lay out from the recordings there are; never execute anything",
+    "live": "run every example on whatever device there is, into a throw-away recording, and lay that out",
+}
+
+# Builders of a site: only that is worth a GPU's time.
+SITES = ("html", "dirhtml", "singlehtml")
+
+
+def open_book(app: Sphinx) -> None:
+    """``builder-inited``: records what has to be, and opens the book the directives read from.
+
+    Where there is no recording to lay out the build ends with one sentence and status 2.  An exception would
+    have Sphinx ask for a bug report.
+    """
+    try:
+        _open_book(app)
+    except KinetoscopeError as error:
+        LOGGER.error("%s", error, type="kinetoscope")
+        raise SystemExit(2) from error
+
+
+def _open_book(app: Sphinx) -> None:
+    config = app.config
+    mode = config.kinetoscope_mode
+    if mode not in MODES:
+        raise KinetoscopeError(f"kinetoscope_mode is {mode!r}; it can be {', '.join(MODES)}")
+    if app.builder.name not in SITES:
+        mode = "replay"
+    scripts = example_scripts(app)
+    stems = {script.stem for script in scripts.values()}
+    root = Path(app.srcdir, config.kinetoscope_recordings)
+    run = RecordRun()
+    reference = config.kinetoscope_machine
+    wanted = [reference]
+
+    machines = {}
+    now = _device(mode)
+    if now is not None:
+        into = root
+        if mode == "live":
+            into = Path(app.doctreedir) / "kinetoscope-live"
+            shutil.rmtree(into, ignore_errors=True)
+        own = _own_name(config.kinetoscope_machine_name, now)
+        wanted.insert(0, own)
+        todo = _to_record(mode, scripts.values(), into / own, now, config.kinetoscope_only, stems)
+        run = _record(app, todo, now, into / own, stems)
+        machines = _read(into, stems)
+    machines = {**_read(root, stems), **machines}
+    if not machines:
+        where = shown(root, Path(app.confdir))
+        raise KinetoscopeError(
+            f"there is no recording in {where}, and this machine has no GPU to make one with: restore the "
+            f"folder (git checkout -- {where}), or build on a machine with an NVIDIA GPU and torch"
+            if now is None
+            else f"no example could be recorded on this machine, and there is no recording in {where} to "
+            "show instead; see the warnings above"
+        )
+    if now is None and reference and reference not in machines:
+        raise KinetoscopeError(
+            f"kinetoscope_machine is {reference!r}, of which there is no recording; "
+            f"there are: {', '.join(machines)}"
+        )
+    on_show = next((name for name in wanted if name in machines), next(iter(machines)))
+    book = Book(
+        root=Path(app.confdir),
+        machines=machines,
+        shown=on_show,
+        is_reference=now is None or on_show == reference,
+        switch=_switch(app, machines, on_show) if app.builder.name in SITES else (),
+        scripts=scripts,
+        failed=frozenset(failure.path for failure in run.failures),
+        is_html=app.builder.format == "html",
+        picture=_picture(app.builder.supported_image_types),
+        bench=BenchRecording(root / BENCH),
+    )
+    set_book(app.env, book)
+    _warn_about_damage(book)
+    _warn_about_stale_blocks(book)
+
+
+def _switch(app: Sphinx, machines: Iterable[str], on_show: str) -> tuple[str, ...]:
+    """The machines a page can show: its default, the one the book is held to, the others in their order."""
+    asked = app.config.kinetoscope_switch.strip()
+    names = list(machines) if asked == "all" else [name.strip() for name in asked.split(",") if name.strip()]
+    unknown = [name for name in names if name not in machines]
+    if unknown:
+        raise KinetoscopeError(
+            f"kinetoscope_switch names {', '.join(unknown)}, of which there is no recording; "
+            f"there are: {', '.join(machines)}"
+        )
+    reference = app.config.kinetoscope_machine
+    names.sort(key=lambda name: (name != on_show, name != reference))
+    return tuple(dict.fromkeys([on_show, *names]))
+
+
+def _own_name(asked: str, now: Provenance) -> str:
+    """The name this machine is recorded under."""
+    if asked and not re.fullmatch(r"[a-z0-9][a-z0-9-]*", asked):
+        raise KinetoscopeError(
+            f"kinetoscope_machine_name is {asked!r}; a machine's name is small letters, digits and hyphens"
+        )
+    return asked or now.machine.slug
+
+
+def _picture(types: Iterable[str]) -> str:
+    """The best kind of picture file a builder can show."""
+    return next((kind for kind in ("pdf", "png") if any(name.endswith(f"/{kind}") for name in types)), "")
+
+
+def _device(mode: str) -> Provenance | None:
+    """The machine to record on, or ``None`` if this build only lays out."""
+    if mode == "replay":
+        return None
+    try:
+        now = probe()
+    except RuntimeError as error:
+        raise KinetoscopeError(str(error)) from error
+    if mode == "auto":
+        return now if now is not None and now.machine.has_gpu else None
+    if now is None:
+        raise KinetoscopeError(
+            f"kinetoscope_mode is {mode!r}, but torch is not installed here: pip install torch"
+        )
+    if mode == "record" and not now.machine.has_gpu:
+        raise KinetoscopeError(
+            "kinetoscope_mode is 'record', but torch sees no GPU here; 'live' runs the examples on the CPU "
+            "into a throw-away recording"
+        )
+    return now
+
+
+def _to_record(
+    mode: str, scripts: Iterable[Script], folder: Path, now: Provenance, only: str, stems: set[str]
+) -> list[Script]:
+    scripts = list(scripts)
+    if only:
+        wanted = {name.strip().removesuffix(".py") for name in only.split(",") if name.strip()}
+        unknown = wanted - stems
+        if unknown:
+            raise KinetoscopeError(
+                f"kinetoscope_only names {', '.join(sorted(unknown))}; "
+                f"the examples are: {', '.join(script.stem for script in scripts)}"
+            )
+        scripts = [script for script in scripts if script.stem in wanted]
+    if mode in ("record", "live"):
+        return scripts
+    try:
+        examples = read_machine(folder, stems).examples if folder.is_dir() else {}
+    except RecordingError as error:
+        LOGGER.info("kinetoscope: %s; recording everything again", error)
+        examples = {}
+    reasons = {script.stem: why_stale(script, examples.get(script.stem), now) for script in scripts}
+    for stem, reason in reasons.items():
+        LOGGER.info("kinetoscope: %s: %s", stem, reason or "up to date")
+    return [script for script in scripts if reasons[script.stem]]
+
+
+def _record(app: Sphinx, todo: list[Script], now: Provenance, folder: Path, stems: set[str]) -> RecordRun:
+    conf = app.config.sphinx_gallery_conf
+    try:
+        told = about_running(conf)
+    except ValueError as error:
+        raise KinetoscopeError(str(error)) from error
+    config = RecorderConfig(
+        machine_folder=folder,
+        gallery_dir=gallery_dir(app),
+        gallery_conf=told,
+        report=lambda line: LOGGER.info("kinetoscope: %s", line),
+    )
+    try:
+        run = record(todo, now, config, all_stems=stems)
+    except RecordingError as error:
+        raise KinetoscopeError(str(error)) from error
+    for failure in run.failures:
+        warn(
+            "example",
+            f"{failure.path.name} {failure.message}",
+            at(failure.path, failure.line, Path(app.confdir)),
+        )
+    if not todo:
+        LOGGER.info("kinetoscope: nothing to record on %s: every example is up to date", now.machine.gpu)
+        return run
+    seconds = sum(example.run_time for example in run.recorded)
+    LOGGER.info(
+        "kinetoscope: recorded %d of %d examples on %s in %.0f s%s",
+        len(run.recorded),
+        len(todo),
+        now.machine.gpu,
+        seconds,
+        "".join(f"; failed: {failure.path.name}" for failure in run.failures),
+    )
+    return run
+
+
+def _read(root: Path, stems: set[str]) -> dict[str, MachineRecording]:
+    try:
+        return read_machines(root, stems)
+    except RecordingError as error:
+        raise KinetoscopeError(str(error)) from error
+
+
+def _warn_about_damage(book: Book) -> None:
+    """One warning for each file that cannot be read, given on every build."""
+    for machine in book.machines.values():
+        for name, path in {**book.bench.tables, **machine.names}.items():
+            try:
+                if path.suffix == ".csv":
+                    book.table(name, machine.name)
+                else:
+                    book.trace(name, machine.name)
+            except (TraceError, TableError) as error:
+                what = str(error).removeprefix(f"{path}: ").rstrip(".")
+                restore = f"git checkout -- {shown(path, book.root)}"
+                warn("recording", f"{what}; or restore the recording: {restore}", at(path, 0, book.root))
+
+
+def _warn_about_stale_blocks(book: Book) -> None:
+    """One warning for each example whose page will lack output, given on every build."""
+    machine = book.machine()
+    for script in book.scripts.values():
+        if script.path in book.failed:
+            continue  # that was a warning already
+        if script.broken is not None:
+            what = f"{script.path.name} is no Python ({script.broken.msg}): its page is empty; mend this line"
+            warn("stale", what, at(script.path, script.broken.lineno or 1, book.root))
+            continue
+        recording = machine.examples.get(script.stem)
+        if recording is None:
+            warn(
+                "stale",
+                f"{script.path.name} is not recorded on {machine.name}: its page has no output; "
+                "build on a GPU (nox -s docs) to record it",
+                at(script.path, 1, book.root),
+            )
+            continue
+        missing = [block for block in script.blocks if block.key not in recording.outputs]
+        if not missing:
+            continue
+        first, rest = missing[0], missing[1:]
+        what = f"code in lines {first.first_line}–{first.last_line} changed since it was recorded"
+        if rest:
+            lines = ", ".join(f"{block.first_line}–{block.last_line}" for block in rest)
+            what += f", and so may have the output of the code after it (lines {lines})"
+        warn(
+            "stale",
+            f"{what}: these outputs are not shown; record the example again on a GPU (nox -s docs) "
+            "or undo the change",
+            at(script.path, first.first_line, book.root),
+        )

@@ -1,0 +1,233 @@
+"""Bytes of a trace file, whatever is wrong with it -> columns, repaired where that is safe.
+
+Numbers with a fraction are kept as :class:`decimal.Decimal`: an absolute time stamp in µs with three
+decimals does not fit a float (its step there is 0.25 µs).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kinetoscope.trace.columns import Columns, InexactTimes, columns
+from kinetoscope.trace.errors import TraceError
+from kinetoscope.trace.fields import exactly
+from kinetoscope.trace.records import decode_whole
+from kinetoscope.trace.recover import CONTROL, place, recover
+from kinetoscope.trace.unzip import MAX_BYTES, unzip
+
+if TYPE_CHECKING:
+    from kinetoscope.trace.findings import Findings
+
+_RECORD_AGAIN = "record it again, or take a whole copy of it"
+
+_STRING_OR_WORD = re.compile(
+    r'"(?P<string>(?:[^"\\]|\\.)*)"|(?P<word>-?(?<![\w.])(?:infinity|inf|nan)\b(?:\(\w*\))?)',
+    re.DOTALL | re.IGNORECASE,
+)
+_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\', re.DOTALL)
+
+
+def read_whole(data: bytes, path: str, findings: Findings, max_bytes: int) -> tuple[Columns, Any]:
+    """The columns of a file's events, and the value of its ``deviceProperties``.
+
+    Raises :class:`TraceError`, naming ``path``, for empty and other files.
+    """
+    data = as_utf8(unzip(data, path, findings, max_bytes), path, findings)
+    for exact in (False, True) if data.count(b'"traceEvents"') < 2 else ():
+        whole = decode_whole(data, exact=exact)
+        if whole is None:
+            break
+        held = findings.held()
+        try:
+            return columns(whole[0], findings), whole[1]
+        except InexactTimes:
+            findings.back_to(held)
+    events, properties = _repaired(_text(data, path, findings), path, findings)
+    return columns(events, findings), properties
+
+
+def _repaired(text: str, path: str, findings: Findings) -> tuple[list[Any], Any]:
+    """The events, and the value of ``deviceProperties``, of a document that is not as the format says."""
+    try:
+        document = decode_json(text, path, findings)
+    except TraceError:
+        recovered = recover(text, findings)
+        if recovered is None:
+            raise
+        return recovered
+    if isinstance(document, list):
+        return document, None
+    found = document.get("traceEvents") if isinstance(document, dict) else None
+    if not isinstance(found, list):
+        raise TraceError(
+            f"{path}: this is JSON but no trace, it has no list traceEvents; "
+            "give a file that export_chrome_trace wrote."
+        )
+    return found, document.get("deviceProperties")
+
+
+def read_text(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES) -> str:
+    """The text of a trace file's bytes, unpacked.
+
+    Raises :class:`TraceError`, naming ``path``, where there is none, or more than ``max_bytes`` of it.
+    """
+    return _text(as_utf8(unzip(data, path, findings, max_bytes), path, findings), path, findings)
+
+
+def as_utf8(data: bytes, path: str, findings: Findings) -> bytes:
+    """A document's bytes as UTF-8; of UTF-16, which PowerShell's ``>`` writes, told by its first bytes.
+
+    Raises :class:`TraceError`, naming ``path``, for the formats of other programs.
+    """
+    for magic, at, (what, remedy) in _OTHER_FORMATS:
+        if data[at : at + len(magic)] == magic:
+            raise TraceError(f"{path}: this is {what}; {remedy}.")
+    encoding = json.detect_encoding(data[:4]) if data[:1] else "utf-8"
+    if encoding.startswith("utf-8"):
+        return data
+    text = data.decode(encoding, errors="replace")
+    findings.add("not-utf8", f"byte 0 ({encoding.upper()})")
+    if damaged := text.count("\ufffd"):
+        findings.add("bad-utf8", f"character {text.index(chr(0xFFFD))}", damaged)
+    return text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
+
+
+_UNPACK = "unpack it, and give what is in it"
+_OTHER_FORMATS = (
+    (b"PK\x03\x04", 0, ("a zip archive", _UNPACK)),
+    (b"PK\x05\x06", 0, ("an empty zip archive", _UNPACK)),
+    (b"\x28\xb5\x2f\xfd", 0, ("compressed with zstd", "unpack it (`unzstd FILE`), and give what is in it")),
+    (b"BZh", 0, ("compressed with bzip2", "unpack it (`bunzip2 FILE`), and give what is in it")),
+    (b"\xfd7zXZ\x00", 0, ("compressed with xz", "unpack it (`unxz FILE`), and give what is in it")),
+    (b"7z\xbc\xaf", 0, ("a 7z archive", _UNPACK)),
+    (b"ustar", 257, ("a tar archive", _UNPACK)),
+    (b"SQLite format 3\x00", 0, ("a database", "Nsight Systems cannot be read here; record it with torch")),
+    (b"\x1f\x8b", 0, ("gzipped twice", "unpack it once (`gunzip FILE`)")),
+)
+"""How a file of another kind begins (or what it has at a place), what it is, and what to do"""
+
+
+def _text(data: bytes, path: str, findings: Findings) -> str:
+    text = _decode(data, findings)
+    if text.strip():
+        return text
+    if any(finding.code.startswith("gzip") for finding in findings):
+        raise TraceError(f"{path}: the gzip stream is damaged or cut off at its beginning; {_RECORD_AGAIN}.")
+    raise TraceError(
+        f"{path}: the file is empty (the profiler had not finished writing it?); {_RECORD_AGAIN}."
+    )
+
+
+def _decode(data: bytes, findings: Findings) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        text = data.decode("utf-8-sig", errors="replace")
+        # A replacement character that was in the file as such is valid UTF-8 and no damage.
+        count = text.count("\ufffd") - data.count("\ufffd".encode())
+        findings.add("bad-utf8", f"byte {error.start}", count)
+        return text
+
+
+def decode_json(text: str, path: str, findings: Findings) -> Any:
+    """The JSON of a document, with backslashes put right and numbers that are not finite left out.
+
+    Raises :class:`TraceError`, naming ``path``, for anything else that does not parse.
+    """
+    try:
+        document, constants = _loads(text, findings)
+        if constants:
+            done = _repair(text)[1]
+            count, first = done.get("not-finite", (constants, 0))
+            findings.add("not-finite", partial(place, text, first), count)
+        return document
+    except RecursionError as error:
+        raise TraceError(
+            f"{path}: the JSON is nested too deeply for a trace; check what wrote it."
+        ) from error
+    except ValueError as error:
+        problem = error
+    repaired, done = _repair(text)
+    if repaired != text:
+        try:
+            document, _ = _loads(repaired, findings)
+        except (ValueError, RecursionError) as error:
+            problem = error if isinstance(error, ValueError) else problem
+        else:
+            for code, (count, first) in done.items():
+                findings.add(code, partial(place, text, first), count)
+                return document
+    if not isinstance(problem, json.JSONDecodeError):
+        raise TraceError(f"{path}: the JSON cannot be read ({problem}); {_RECORD_AGAIN}.") from problem
+    where = f"line {problem.lineno}, column {problem.colno}"
+    if problem.pos >= len(problem.doc.rstrip()) or problem.msg.startswith("Unterminated string"):
+        raise TraceError(
+            f"{path}: the JSON is cut off or has an unclosed string at {where}; {_RECORD_AGAIN}."
+        )
+    raise TraceError(f"{path}: the JSON is invalid at {where} ({problem.msg}); {_RECORD_AGAIN}.")
+
+
+def _loads(text: str, findings: Findings) -> tuple[Any, int]:
+    """The value, and how often NaN, Infinity or -Infinity was in it, as Python writes them."""
+    constants: list[str] = []
+    several: list[int] = []
+
+    def whole(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs) and "traceEvents" in found:
+            lists = [value for key, value in pairs if key == "traceEvents" and isinstance(value, list)]
+            if len(lists) > 1:
+                several.append(len(lists) - 1)
+                found["traceEvents"] = [event for each in lists for event in each]
+        return found
+
+    options: dict[str, Any] = {
+        "parse_float": exactly,
+        "parse_constant": constants.append,
+        "object_pairs_hook": whole if text.count('"traceEvents"') > 1 else None,
+    }
+    try:
+        value = json.loads(text, **options)
+    except json.JSONDecodeError as error:
+        # torch writes control characters in names as they are
+        if not error.msg.startswith("Invalid control character"):
+            raise
+        constants.clear()
+        several.clear()
+        value = json.loads(text, strict=False, **options)
+        found = [match for match in _STRING_OR_WORD.finditer(text) if CONTROL.search(match[0])]
+        findings.add("control-character", partial(place, text, found[0].start()), len(found))
+    if several:
+        findings.add("several-lists", "the second traceEvents", sum(several))
+    return value, len(constants)
+
+
+def _repair(text: str) -> tuple[str, dict[str, tuple[int, int]]]:
+    """Double each backslash that starts no escape (Windows paths, pytorch#98432); inf and nan to null
+    (kineto#105: the bandwidth of a copy of length 0).
+
+    Returns the text, and by code of finding how often and where first.
+    """
+    done: dict[str, tuple[int, int]] = {}
+
+    def count(code: str, match: re.Match[str]) -> None:
+        times, first = done.get(code, (0, match.start()))
+        done[code] = times + 1, first
+
+    def mend(match: re.Match[str]) -> str:
+        if match["word"] is not None:
+            count("not-finite", match)
+            return "null"
+        whole = match[0]
+        if "\\" not in whole:
+            return whole
+        mended = _ESCAPE.sub(lambda escape: "\\\\" if escape[0] == "\\" else escape[0], whole[1:-1])
+        if len(mended) == len(whole) - 2:
+            return whole
+        count("bad-escape", match)
+        return f'"{mended}"'
+
+    return _STRING_OR_WORD.sub(mend, text), done
