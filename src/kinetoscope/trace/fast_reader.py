@@ -1,7 +1,7 @@
 """Bytes of a trace file without a fault -> columns, piece by piece.
 
-What is read here is read as :mod:`~kinetoscope.trace.lenient_reader` reads a whole document: the same columns,
-in less time and memory.  Whatever would be a finding is :class:`~kinetoscope.trace.chunked_reader.Unusual`.
+It gives the same columns as :mod:`~kinetoscope.trace.lenient_reader`, in less time and memory.  Whatever
+would be a finding raises :class:`~kinetoscope.trace.chunked_reader.Unusual`.
 """
 
 from __future__ import annotations
