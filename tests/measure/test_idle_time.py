@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from kinetoscope.measure.idle_time import CAUSES, find_gaps, idle_by_cause, launch_delays
 from kinetoscope.measure.intervals import busy
-from kinetoscope.measure.regime import step_summaries, whole_summary
-from kinetoscope.measure.tables import step_table, whole_row
+from kinetoscope.measure.steps import step_table, whole_row
 
 from .made import Made
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 def idle(made: Made, number: int = 0) -> dict[str, int]:
     """µs by cause of one step, those of 0 left out."""
-    summary = step_summaries(made.trace())[number]
+    summary = step_table(made.trace())[number]
     found = {cause: getattr(summary, f"idle_{cause}") // 1000 for cause in CAUSES}
     assert sum(found.values()) * 1000 == summary.idle
     return {cause: time for cause, time in found.items() if time}
@@ -183,15 +182,18 @@ def any_trace(draw: st.DrawFn) -> Trace:
 
 @given(any_trace())
 def test_the_causes_add_up_to_the_idle_time_exactly(trace: Trace) -> None:
-    rows = step_table(trace) or [whole_row(trace)]
-    for summary, row in zip(step_summaries(trace) or [whole_summary(trace)], rows, strict=True):
-        parts = [getattr(summary, f"idle_{cause}") for cause in CAUSES]
-        assert sum(parts) == summary.idle == row.idle
+    for row in step_table(trace) or [whole_row(trace)]:
+        parts = [getattr(row, f"idle_{cause}") for cause in CAUSES]
+        assert sum(parts) == row.idle
         assert min(parts) >= 0
-        assert summary.gpu_busy + summary.idle == summary.span == row.span
-        assert summary.launches == row.launches
-        if summary.window is not None:
-            window = summary.window
+        assert row.gpu_busy + row.idle == row.span
+        start = row.events[0].start
+        assert row.gpu_busy == busy(trace.gpu, start, start + row.span)
+        own = [event for event in row.events if event.kind.on_gpu]
+        assert row.busy == busy(own)
+        assert row.launches == len({id(event.launch) for event in own if event.launch is not None})
+        if row.window is not None:
+            window = row.window
             assert window.busy == busy(trace.gpu, window.start, window.end)
             assert 0 <= window.waiting <= window.length - window.busy
 
@@ -217,6 +219,7 @@ def test_gaps_are_what_activities_leave(trace: Trace) -> None:
 @pytest.mark.parametrize("name", ["geglu_eager", "geglu_cudagraph", "linear_1024_32_64_eager", "geglu_liger"])
 def test_real_sums(sample: Read, name: str) -> None:
     trace = sample(name)
-    for summary, row in zip(step_summaries(trace), step_table(trace), strict=True):
-        assert sum(getattr(summary, f"idle_{cause}") for cause in CAUSES) == row.idle
-        assert summary.idle_unknown == 0
+    for row in step_table(trace):
+        assert sum(getattr(row, f"idle_{cause}") for cause in CAUSES) == row.idle
+        assert row.idle == row.span - busy(trace.gpu, row.events[0].start, row.events[0].start + row.span)
+        assert row.idle_unknown == 0

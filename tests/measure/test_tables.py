@@ -1,4 +1,4 @@
-"""Tables by op, kernel, copy, call and step."""
+"""Tables by op, kernel, copy and call."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from kinetoscope.measure.tables import (
     copy_table,
     kernel_table,
     op_table,
-    step_table,
-    whole_row,
 )
 from kinetoscope.trace import Kind, loads
 
@@ -97,35 +95,8 @@ def test_calls_count_what_they_started(small: Read) -> None:
 def test_tables_of_nothing_are_empty(small: Read) -> None:
     for number in ("31", "10"):
         trace = small(number)
-        assert kernel_table(trace) == copy_table(trace) == step_table(trace) == []
+        assert kernel_table(trace) == copy_table(trace) == []
     assert op_table(small("32")) == []
-
-
-def test_step_rows(sample: Read) -> None:
-    trace = sample("geglu_cudagraph")
-    rows = step_table(trace)
-    assert [row.number for row in rows] == [2, 3, 4]
-    assert [row.kernels for row in rows] == [5, 5, 5]
-    for row, step in zip(rows, trace.steps, strict=True):
-        assert row.cpu == step.event.dur
-        assert row.span == step.end - step.start >= row.cpu
-        assert 0 < row.busy <= row.span
-        assert row.busy == sum(event.dur for event in step.gpu)  # one stream, nothing overlaps
-        assert row.share == row.busy / row.span
-        assert 0 <= row.idle <= row.span - row.busy
-        assert row.launches == len({id(event.launch) for event in step.gpu}) < len(step.gpu)
-
-
-def test_idle_knows_of_work_of_the_step_before(sample: Read) -> None:
-    """Where the CPU runs ahead, the GPU still works on the last step when the next one begins."""
-    rows = step_table(sample("geglu_eager"))
-    assert any(row.idle < row.span - row.busy for row in rows)
-
-
-def test_a_trace_without_steps_is_one(small: Read) -> None:
-    row = whole_row(small("14"))
-    assert (row.busy, row.kernels, row.launches) == (15_000, 2, 2)
-    assert row.span == row.busy + row.idle
 
 
 def test_a_driver_call_inside_a_runtime_call_belongs_to_the_op() -> None:

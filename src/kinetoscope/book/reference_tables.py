@@ -21,7 +21,7 @@ from kinetoscope.book.verdicts import Outcome, Verdict
 from kinetoscope.draw.changes import SAID as CALLED
 from kinetoscope.draw.changes import SIGNS
 from kinetoscope.draw.viewer import key_help
-from kinetoscope.draw.views import COLUMNS, VIEWS
+from kinetoscope.draw.views import COLUMNS, VIEWS, columns_of_view
 from kinetoscope.measure.compare import TOLERANCE, Change
 from kinetoscope.measure.csvtable import SUFFIXES
 from kinetoscope.measure.printing import printed
@@ -178,7 +178,7 @@ _UNIT_WORDS = {
 def _table_columns() -> Lines:
     rows = []
     for name, column in COLUMNS.items():
-        views = {by: view for by, view in VIEWS.items() if name in view.row.__struct_fields__}
+        views = {by: view for by, view in VIEWS.items() if name in columns_of_view(view)}
         shown = [f"``{by}``" for by, view in views.items() if name in view.columns]
         asked = [f"``{by}``" for by, view in views.items() if name not in view.columns]
         rows.append((f"``{name}``", column.heading, ", ".join(shown) or "–", ", ".join(asked) or "–"))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kinetoscope.draw.names import clean, short_name
 from kinetoscope.draw.palette import kind_class
 from kinetoscope.measure.printing import printed
-from kinetoscope.measure.regime import KINDS, regime, step_summaries, typical, whole_summary
+from kinetoscope.measure.steps import KINDS, regime, step_table, typical, whole_row
 from kinetoscope.measure.summary import kind_counts
 from kinetoscope.measure.tables import copy_table, kernel_table, op_table
 from kinetoscope.trace.events import Kind
@@ -22,7 +22,7 @@ from kinetoscope.trace.events import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kinetoscope.measure.regime import RegimeKind, StepSummary
+    from kinetoscope.measure.steps import RegimeKind, StepRow
     from kinetoscope.measure.tables import Row
     from kinetoscope.trace.events import Trace
 
@@ -66,8 +66,8 @@ class Glance:
 
 def glance(trace: Trace) -> Glance:
     """Of the step of median length, or the whole trace where it has no steps."""
-    steps = step_summaries(trace)
-    step = typical(steps) if steps else whole_summary(trace)
+    steps = step_table(trace)
+    step = typical(steps) if steps else whole_row(trace)
     scope = "the whole trace"
     if steps:
         scope = f"step {step.number}" + (f", of median length among {len(steps)}" if len(steps) > 1 else "")
@@ -80,7 +80,7 @@ def glance(trace: Trace) -> Glance:
     return Glance(scope, step.span, parts, tuple(kernels[:MOST_ROWS]), tuple(_notes(trace, step, kernels)))
 
 
-def _causes(step: StepSummary) -> list[Part]:
+def _causes(step: StepRow) -> list[Part]:
     return [
         Part("idle: the CPU had not begun to launch what came next", step.idle_cpu),
         Part("idle: a launch was under way", step.idle_launch),
@@ -107,7 +107,7 @@ def _without_gpu(trace: Trace) -> Iterator[str]:
         )
 
 
-def _notes(trace: Trace, step: StepSummary, kernels: Sequence[Row]) -> Iterator[str]:
+def _notes(trace: Trace, step: StepRow, kernels: Sequence[Row]) -> Iterator[str]:
     share = {name: getattr(step, name) / step.span if step.span else 0.0 for name in _ADVICE}
     found = regime(step)
     if found is not None:

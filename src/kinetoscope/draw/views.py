@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
+from msgspec import structs
+
 from kinetoscope.draw.column import Column
-from kinetoscope.measure.regime import StepSummary, step_summaries, whole_summary
+from kinetoscope.measure.steps import StepRow, step_table, whole_row
 from kinetoscope.measure.tables import (
     Row,
-    StepRow,
     annotation_table,
     call_table,
     copy_table,
     kernel_table,
     op_table,
-    step_table,
 )
 from kinetoscope.trace import StepAt, Trace
 from kinetoscope.trace.columns import columns_of
 
-AnyRow: TypeAlias = "Row | StepRow | StepSummary"
+AnyRow: TypeAlias = "Row | StepRow"
 
 COLUMNS: dict[str, Column] = {
     column.key: column
@@ -60,13 +60,15 @@ class View(NamedTuple):
     """One way to group a trace."""
 
     noun: str
-    rows: Callable[[Trace, StepAt | None], Sequence[Row] | Sequence[StepRow] | Sequence[StepSummary]]
+    rows: Callable[[Trace, StepAt | None], Sequence[Row] | Sequence[StepRow]]
     columns: tuple[str, ...]
     """those shown unless the author names others"""
     share: str
     """what the share is of"""
-    row: type[Row] | type[StepRow] | type[StepSummary] = Row
-    """what its rows are, and so which columns there can be"""
+    row: type[Row] | type[StepRow] = Row
+    """what its rows are"""
+    asked: tuple[str, ...] | None = None
+    """those shown only if the author names them; None: all other fields of a row"""
     if_any: tuple[str, ...] = ()
     """those of ``columns`` that are left out where all rows have 0 there"""
 
@@ -76,13 +78,16 @@ class View(NamedTuple):
         return tuple(name for name in self.columns if name not in empty)
 
 
-def _waiting(trace: Trace, step: StepAt | None) -> list[StepSummary]:
-    """The steps; a trace without any is one piece.  Without a GPU at work there is nothing that waited."""
+def _steps(trace: Trace, step: StepAt | None) -> list[StepRow]:
+    return [row for row in step_table(trace) if step is None or row.number == step.number]
+
+
+def _waiting(trace: Trace, step: StepAt | None) -> list[StepRow]:
+    """The steps, or the whole trace if it has none.  Nothing waited where no GPU was at work."""
     if not columns_of(trace).on_gpu.any():
         return []
-    if not trace.steps_at:
-        return [whole_summary(trace)]
-    return [row for row in step_summaries(trace) if step is None or row.number == step.number]
+    rows = _steps(trace, step) if trace.steps_at else [whole_row(trace)]
+    return [structs.replace(row, share=row.gpu_busy / row.span if row.span else 0.0) for row in rows]
 
 
 VIEWS: dict[str, View] = {
@@ -106,10 +111,11 @@ VIEWS: dict[str, View] = {
     ),
     "step": View(
         "step",
-        lambda trace, step: [row for row in step_table(trace) if step is None or row.number == step.number],
+        _steps,
         ("name", "cpu", "span", "busy", "idle", "kernels", "launches"),
         "own work of span",
         StepRow,
+        ("share",),
     ),
     "waiting": View(
         "step and cause of waiting",
@@ -129,8 +135,9 @@ VIEWS: dict[str, View] = {
             "deepest",
         ),
         "busy of span",
-        StepSummary,
-        ("idle_unknown",),
+        StepRow,
+        ("share", "launch_delay"),
+        if_any=("idle_unknown",),
     ),
 }
 
@@ -171,7 +178,8 @@ def choose_rows(
 
 def columns_of_view(view: View) -> list[str]:
     """Every column that a table of this view can have."""
-    return [name for name in COLUMNS if name in view.row.__struct_fields__]
+    there = view.row.__struct_fields__ if view.asked is None else (*view.columns, *view.asked)
+    return [name for name in COLUMNS if name in there]
 
 
 def find_step(trace: Trace, number: int | None) -> StepAt | None:

@@ -13,13 +13,12 @@ from kinetoscope.measure.errors import ExpressionError, suggestion
 from kinetoscope.measure.idle_time import CAUSES, launch_delays
 from kinetoscope.measure.intervals import busy, span
 from kinetoscope.measure.quantity import Quantity, middle, quantity
-from kinetoscope.measure.regime import regime, typical
 from kinetoscope.measure.selection import Selection, Steps, TraceView
+from kinetoscope.measure.steps import regime, typical
 
 if TYPE_CHECKING:
     from kinetoscope.measure.printing import Number
-    from kinetoscope.measure.regime import StepSummary
-    from kinetoscope.measure.tables import StepRow
+    from kinetoscope.measure.steps import StepRow
     from kinetoscope.trace import Event
 
 
@@ -71,9 +70,9 @@ def _view(what: TraceView | Steps, function: str) -> TraceView:
     return view
 
 
-def _with_launches(what: TraceView | Steps, function: str) -> list[StepSummary]:
+def _with_launches(what: TraceView | Steps, function: str) -> list[StepRow]:
     view = _view(what, function)
-    found = [step for step in view.summaries if step.deepest is not None]
+    found = [step for step in view.step_rows if step.deepest is not None]
     if not found:
         raise ExpressionError(f"{function}: {view} launched nothing on the GPU; take a trace that did.")
     return found
@@ -148,7 +147,7 @@ def _idle_for(what: Any, cause: str) -> Quantity:
     view = _view(what, "idle with a cause")
     if cause not in CAUSES:
         raise ExpressionError(f"idle knows no cause {cause!r}; {suggestion(str(cause), CAUSES)}")
-    steps = view.summaries
+    steps = view.step_rows
     values = [(f"{view.trace.path} step {step.number}", getattr(step, f"idle_{cause}")) for step in steps]
     return Quantity.over_steps(values, "ns", [event for step in steps for event in step.events])
 

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kinetoscope.measure.errors import ExpressionError, suggestion
-from kinetoscope.measure.regime import StepSummary, step_summaries, whole_summary
-from kinetoscope.measure.tables import StepRow, cpu_events, step_table, whole_row
+from kinetoscope.measure.steps import StepRow, step_table, whole_row
+from kinetoscope.measure.tables import cpu_events
 from kinetoscope.trace import COPIES, Kind
 
 if TYPE_CHECKING:
@@ -184,16 +184,8 @@ class TraceView:
         """The step table's rows of these steps; one row for the whole trace where it has no steps."""
         if not self.trace.steps:
             return [whole_row(self.trace)]
-        wanted = {id(step.event) for step in self.recorded}
-        return [row for row in step_table(self.trace) if id(row.events[0]) in wanted]
-
-    @cached_property
-    def summaries(self) -> list[StepSummary]:
-        """The summaries of these steps; one of the whole trace where it has no steps."""
-        if not self.trace.steps:
-            return [whole_summary(self.trace)]
-        wanted = {id(step.event) for step in self.recorded}
-        return [row for row in step_summaries(self.trace) if id(row.events[0]) in wanted]
+        rows = zip(step_table(self.trace), self.trace.steps, strict=True)
+        return [row for row, step in rows if self._step is None or step is self._step]
 
     @cached_property
     def _parts(self) -> list[tuple[str, list[Event]]]:

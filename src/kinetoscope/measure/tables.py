@@ -14,7 +14,6 @@ import numpy as np
 
 from kinetoscope.measure.device import device_times, in_its_like, op_of, sums
 from kinetoscope.measure.device import total as sum_of
-from kinetoscope.measure.intervals import Union, busy, span
 from kinetoscope.trace import COPIES, Kind, Step
 from kinetoscope.trace.columns import CODE, KINDS, NONE, EventsAt, among, columns_of
 
@@ -62,28 +61,6 @@ class Row(msgspec.Struct, frozen=True):
     events: Sequence[Event]
 
 
-class StepRow(msgspec.Struct, frozen=True):
-    """One step."""
-
-    number: int
-    name: str
-    cpu: int
-    """ns of the ``ProfilerStep#n`` range on the CPU"""
-    span: int
-    """ns from the begin of that range to its end or the end of the step's last GPU activity"""
-    busy: int
-    """ns in which at least one GPU activity launched in this step ran"""
-    idle: int
-    """ns of ``span`` in which no GPU activity at all ran, an earlier step's included"""
-    kernels: int
-    launches: int
-    """runtime and driver calls in the step that started at least one GPU activity"""
-    share: float
-    """0..1: busy of span"""
-    events: Sequence[Event]
-    """the step's annotation, then its GPU activities"""
-
-
 def op_table(trace: Trace, step: Step | StepAt | None = None) -> list[Row]:
     """A row for each op name, the most self CPU time first; of one step only if ``step`` is given."""
     return _cpu_table(trace, Kind.OP, step)
@@ -107,53 +84,6 @@ def kernel_table(trace: Trace, step: Step | StepAt | None = None) -> list[Row]:
 def copy_table(trace: Trace, step: Step | StepAt | None = None) -> list[Row]:
     """A row for each memcpy and memset name, the most GPU time first."""
     return _gpu_table(trace, COPIES, step)
-
-
-def step_table(trace: Trace) -> list[StepRow]:
-    """A row for each step, in order of time; empty where the trace has no steps."""
-    if not trace.steps_at:
-        return []
-    columns = columns_of(trace)
-    all_gpu = Union.of(columns, np.flatnonzero(columns.on_gpu))
-    rows = []
-    for step in trace.steps_at:
-        start, cpu = int(columns.start[step.event]), int(columns.dur[step.event])
-        end = max(start + cpu, int(columns.ends(step.gpu).max(initial=0)))
-        working = Union.of(columns, step.gpu).covered()
-        launches = columns.launch[step.gpu]
-        rows.append(
-            StepRow(
-                number=step.number,
-                name=columns.names[columns.name[step.event]],
-                cpu=cpu,
-                span=end - start,
-                busy=working,
-                idle=end - start - all_gpu.covered(start, end),
-                kernels=int((columns.kind[step.gpu] == CODE[Kind.KERNEL]).sum()),
-                launches=len(set(launches[launches != NONE].tolist())),
-                share=working / (end - start) if end > start else 0.0,
-                events=EventsAt(trace, np.array([step.event, *step.gpu.tolist()])),
-            )
-        )
-    return rows
-
-
-def whole_row(trace: Trace) -> StepRow:
-    """The whole trace as if it were one step, for one that was recorded without a schedule."""
-    cpu, gpu = cpu_events(trace), trace.gpu
-    length, working = span([*cpu, *gpu]), busy(gpu)
-    return StepRow(
-        number=0,
-        name="(whole trace)",
-        cpu=span(cpu),
-        span=length,
-        busy=working,
-        idle=length - working,
-        kernels=len(trace.kernels),
-        launches=len({id(activity.launch) for activity in gpu if activity.launch is not None}),
-        share=working / length if length else 0.0,
-        events=(*cpu, *gpu),
-    )
 
 
 def row_name(event: Event) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 from kinetoscope.measure import functions
 from kinetoscope.measure.csvtable import CsvTable, TableRow
 from kinetoscope.measure.idle_time import CAUSES
-from kinetoscope.measure.regime import KINDS
 from kinetoscope.measure.selection import Selection, TraceView
+from kinetoscope.measure.steps import KINDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Queues, summaries of steps, and the regime of a step."""
+"""Queues, the table by step, and the regime of a step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kinetoscope.measure.errors import ExpressionError
 from kinetoscope.measure.expressions import evaluate
 from kinetoscope.measure.launch_queue import Queues, launched_at
 from kinetoscope.measure.quantity import Quantity
-from kinetoscope.measure.regime import regime, step_summaries, typical, whole_summary
+from kinetoscope.measure.steps import regime, step_table, typical, whole_row
 
 from .made import Made
 from .test_idle_time import any_trace
@@ -61,10 +61,11 @@ def test_depth_and_mean_against_counting(trace: Trace) -> None:
         assert queues.mean(activity.lane, 10_000, 50_000) == pytest.approx(area / 40_000)
 
 
-def test_a_summary_says_all_of_a_step() -> None:
-    [step] = step_summaries(ahead().step(1, 0, 15).trace())
+def test_a_row_says_all_of_a_step() -> None:
+    [step] = step_table(ahead().step(1, 0, 15).trace())
     assert (step.number, step.name, step.span, step.gpu_busy) == (1, "ProfilerStep#1", 67_000, 60_000)
     assert (step.launches, step.launch_delay, step.deepest) == (3, 23_000, 2)
+    assert (step.cpu, step.busy, step.kernels) == (15_000, 60_000, 3)
     assert step.share == pytest.approx(60 / 67)
     assert step.mean_queue == pytest.approx((25 + 43 + 60) / 67)
     assert step.window is not None
@@ -74,14 +75,14 @@ def test_a_summary_says_all_of_a_step() -> None:
 
 
 def test_a_step_without_launches_has_no_regime() -> None:
-    [step] = step_summaries(Made().step(1, 0, 50).trace())
+    [step] = step_table(Made().step(1, 0, 50).trace())
     assert (step.launches, step.launch_delay, step.deepest, step.mean_queue, step.window) == (0, *[None] * 4)
     assert regime(step) is None
-    assert regime(step_summaries(Made().step(1, 0, 50).activity(10, 20).trace())[0]) is None
+    assert regime(step_table(Made().step(1, 0, 50).activity(10, 20).trace())[0]) is None
 
 
 def kind(made: Made) -> str:
-    [step] = step_summaries(made.step(1, 0, 1000).trace())
+    [step] = step_table(made.step(1, 0, 1000).trace())
     found = regime(step)
     assert found is not None
     return found.kind
@@ -108,7 +109,7 @@ def test_a_gpu_that_is_never_behind_is_not_all_that_is_waited_for() -> None:
     made = Made()
     for at in (0, 100, 200):
         made.launch((at, at + 3), (at + 5, at + 95)).call("cudaStreamSynchronize", at + 4, at + 97)
-    [step] = step_summaries(made.step(1, 0, 300).trace())
+    [step] = step_table(made.step(1, 0, 300).trace())
     found = regime(step)
     assert found is not None
     assert (found.kind, found.deepest, found.window) == ("mixed", 0, 295_000)
@@ -137,29 +138,55 @@ REAL = {
 
 @pytest.mark.parametrize("name", REAL)
 def test_regimes_of_real_steps(sample: Read, name: str) -> None:
-    found = regime(typical(step_summaries(sample(name))))
+    found = regime(typical(step_table(sample(name))))
     assert found is not None
     assert (found.kind, found.deepest, round(found.busy, 2)) == REAL[name]
 
 
 def test_every_step_of_the_small_linear_waits_for_the_cpu(sample: Read) -> None:
-    for step in step_summaries(sample("linear_1024_32_64_eager")):
+    for step in step_table(sample("linear_1024_32_64_eager")):
         found = regime(step)
         assert found is not None and found.kind == "overhead-bound"
         assert step.idle_cpu > step.idle_launch > step.gpu_busy and step.idle_queued == 0
 
 
 def test_the_typical_step_is_one_that_happened(sample: Read) -> None:
-    steps = step_summaries(sample("geglu_eager"))
+    steps = step_table(sample("geglu_eager"))
     assert typical(steps).span == sorted(step.span for step in steps)[1]
     assert typical(steps[:2]).span == min(step.span for step in steps[:2])
 
 
+def test_there_is_no_row_without_steps(small: Read) -> None:
+    assert step_table(small("31")) == step_table(small("10")) == []
+
+
+def test_step_rows(sample: Read) -> None:
+    trace = sample("geglu_cudagraph")
+    rows = step_table(trace)
+    assert [row.number for row in rows] == [2, 3, 4]
+    assert [row.kernels for row in rows] == [5, 5, 5]
+    for row, step in zip(rows, trace.steps, strict=True):
+        assert row.cpu == step.event.dur
+        assert row.span == step.end - step.start >= row.cpu
+        assert 0 < row.busy <= row.span
+        assert row.busy == sum(event.dur for event in step.gpu)  # one stream, nothing overlaps
+        assert row.share == row.busy / row.span
+        assert 0 <= row.idle <= row.span - row.busy
+        assert row.launches == len({id(event.launch) for event in step.gpu}) < len(step.gpu)
+
+
+def test_idle_knows_of_work_of_the_step_before(sample: Read) -> None:
+    """Where the CPU runs ahead, the GPU still works on the last step when the next one begins."""
+    rows = step_table(sample("geglu_eager"))
+    assert any(row.idle < row.span - row.busy for row in rows)
+
+
 def test_a_trace_without_steps_is_one(small: Read) -> None:
-    summary = whole_summary(small("14"))
-    assert (summary.name, summary.gpu_busy, summary.launches) == ("(whole trace)", 15_000, 2)
-    assert summary.idle + summary.gpu_busy == summary.span
-    assert whole_summary(small("31")).window is None
+    row = whole_row(small("14"))
+    assert (row.name, row.gpu_busy, row.busy) == ("(whole trace)", 15_000, 15_000)
+    assert (row.kernels, row.launches) == (2, 2)
+    assert row.idle + row.gpu_busy == row.span
+    assert whole_row(small("31")).window is None
 
 
 @pytest.mark.parametrize(
@@ -214,6 +241,7 @@ def test_the_view_shows_what_was_waited_for() -> None:
     trace = Made().step(1, 0, 100).step(2, 100, 150).launch((40, 46), (50, 60)).trace()
     view = VIEWS["waiting"]
     rows = view.rows(trace, None)
+    assert [row.share for row in rows] == [0.1, 0]
     first, second = cell_texts([COLUMNS[name] for name in view.shown(rows)], rows)
     assert first[1:] == [
         *(f"{time}.0 µs" for time in (100, 10, 90, 40, 10, 0, 0, 40)),
