@@ -1,14 +1,22 @@
-"""Examples without torch, recorded by the real recorder."""
+"""Examples without torch, recorded by the real recorder: most in this process, some in one of their own."""
 
 from __future__ import annotations
 
+import io
 import os
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from kinetoscope.record import run as run_module
+from kinetoscope.record import worker
 from kinetoscope.record.provenance import Machine, Provenance
 from kinetoscope.record.run import RecorderConfig, RecordRun, record
 from kinetoscope.record.script import read_script
@@ -38,6 +46,19 @@ shutil.copyfile({source!r}, "traces/{name}")
 """
 
 
+def work_here(command: list[Any], *, stdout: io.BufferedWriter, **_: Any) -> SimpleNamespace:
+    """Do a worker's job in this process; stands in for ``subprocess.run``, which takes a second."""
+    assert command[:-1] == [sys.executable, "-m", "kinetoscope.record.worker"]
+    text = io.TextIOWrapper(stdout, encoding="utf-8", write_through=True)
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(text), redirect_stderr(text):
+        patch.setattr(sys, "argv", [])
+        patch.setattr(sys, "stdin", io.StringIO())
+        patch.setattr(worker, "here", lambda: NOW)
+        status = worker.main(["", command[-1]])
+    text.detach()
+    return SimpleNamespace(returncode=status)
+
+
 @dataclass
 class Darkroom:
     """A folder of examples and the recordings of one machine."""
@@ -60,7 +81,23 @@ class Darkroom:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def record(self, *paths: Path, stems: set[str] | None = None, scratch: Path | None = None) -> RecordRun:
+    def record(self, *paths: Path, scratch: Path | None = None, real: bool = False) -> RecordRun:
+        """Record examples; ``real`` runs each in a process of its own, as every build does.
+
+        Nothing of a run may be left where it ran, or beside the examples.
+        """
+        scratch = scratch or self.root / "scratch"
+        scratch.mkdir(exist_ok=True)
+        with pytest.MonkeyPatch.context() as patch:
+            if not real:
+                stand_in = SimpleNamespace(**{**vars(subprocess), "run": work_here})
+                patch.setattr(run_module, "subprocess", stand_in)
+            run = self._record(*paths, scratch=scratch)
+        assert list(scratch.iterdir()) == []
+        assert {path.suffix for path in (self.root / "examples").glob("*")} <= {".py"}
+        return run
+
+    def _record(self, *paths: Path, scratch: Path) -> RecordRun:
         config = RecorderConfig(
             machine_folder=self.folder,
             gallery_dir="gallery",
@@ -72,14 +109,14 @@ class Darkroom:
             scratch=scratch,
         )
         every = {path.stem for path in (self.root / "examples").glob("*.py")}
-        return record(map(read_script, paths), NOW, config, all_stems=stems or every)
+        return record(map(read_script, paths), NOW, config, all_stems=every)
 
     def read(self) -> MachineRecording:
         return read_machine(self.folder)
 
-    def fails(self, path: Path) -> tuple[int, str]:
+    def fails(self, path: Path, *, real: bool = False) -> tuple[int, str]:
         """Line and message of the one failure that recording ``path`` gives."""
-        run = self.record(path)
+        run = self.record(path, real=real)
         assert run.recorded == []
         [failure] = run.failures
         assert failure.path == path

@@ -17,8 +17,9 @@ import pytest
 from kinetoscope.record import run as run_module
 from kinetoscope.record import store
 from kinetoscope.record.provenance import Machine, Provenance
-from kinetoscope.record.run import about_running, name_of, why_stale, written
+from kinetoscope.record.run import why_stale, worker_settings
 from kinetoscope.record.script import read_script
+from kinetoscope.record.store import name_of, result_files
 
 DATA = Path(__file__).parents[1] / "data"
 SRC = Path(__file__).parents[2] / "src"
@@ -56,7 +57,7 @@ def test_what_is_kept(darkroom) -> None:
     path = darkroom.example(
         "one", "SIZE = 64\nprint('size', SIZE)\nprint(__import__('os').getcwd(), flush=True)"
     )
-    run = darkroom.record(path)
+    run = darkroom.record(path, real=True)
     assert run.failures == []
     [example] = run.recorded
     assert example == darkroom.read().examples["one"]
@@ -69,9 +70,8 @@ def test_what_is_kept(darkroom) -> None:
     assert ".. profiler-table:: one\n" in last
     assert list(example.traces) == ["one"]
     assert example.provenance.libraries["torch"] == "9.9.9+stand.in"
-    assert 0 <= example.run_time < 10
-    assert darkroom.said[0] == "recording one (1 of 1) …"
-    assert darkroom.said[1].startswith("recording one: 0 s; one")
+    assert 0 <= example.run_time < 60
+    assert darkroom.said == ["recording one (1 of 1) …", f"recording one: {example.run_time:.0f} s; one"]
 
 
 def test_figures_tables_and_several_traces(darkroom) -> None:
@@ -80,7 +80,7 @@ def test_figures_tables_and_several_traces(darkroom) -> None:
         "from pathlib import Path\nPath('traces').mkdir()\n"
         "Path('traces/sweep.csv').write_text('rows,median_us\\n1,2\\n')"
     )
-    run = darkroom.record(darkroom.example("one", code))
+    run = darkroom.record(darkroom.example("one", code), real=True)
     assert run.failures == []
     [example] = run.recorded
     assert [path.name for path in example.figures] == ["sphx_glr_one_001.png"]
@@ -95,24 +95,20 @@ def test_an_example_does_not_see_the_one_before(darkroom) -> None:
     two = darkroom.example(
         "two", "import os, sys\nprint(hasattr(sys, 'leftover'), os.path.exists('traces'), sys.argv)"
     )
-    run = darkroom.record(one, two)
+    run = darkroom.record(one, two, real=True)
     assert run.failures == []
     assert "False False ['two.py']" in run.recorded[1].blocks[0].rst.replace(os.sep, "/")
     assert (darkroom.folder / "machine.json").is_file()
 
 
-def test_recording_twice_gives_the_same_files(darkroom) -> None:
+def test_recording_twice_gives_the_same_files(darkroom, monkeypatch: pytest.MonkeyPatch) -> None:
+    # All but how long it took, which depends on what else the machine does.
+    monkeypatch.setattr(
+        run_module, "write_example", lambda *a, **k: store.write_example(*a, **{**k, "run_time": 1})
+    )
     path = darkroom.example("one", "print('x')")
     first = darkroom.record(path).recorded[0].fingerprint
     assert darkroom.record(path).recorded[0].fingerprint == first
-
-
-def test_nothing_of_the_run_is_left_in_the_temporary_folder(darkroom, tmp_path: Path) -> None:
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    darkroom.record(darkroom.example("one", "x = 1"), darkroom.example("two", "1 / 0"), scratch=scratch)
-    assert list(scratch.iterdir()) == []
-    assert not list((darkroom.root / "examples").glob("traces"))
 
 
 # --- a run that does not ------------------------------------------------------------------------------------
@@ -120,7 +116,7 @@ def test_nothing_of_the_run_is_left_in_the_temporary_folder(darkroom, tmp_path: 
 
 def test_an_exception(darkroom, old_recording: Callable[[], bool]) -> None:
     path = darkroom.example("one", "def f():\n    raise ValueError('on fire')\n\nf()")
-    line, message = darkroom.fails(path)
+    line, message = darkroom.fails(path, real=True)
     assert line == line_of(path, "raise ValueError")
     assert "ValueError: on fire" in message
     assert str(darkroom.root) not in message
@@ -159,7 +155,7 @@ def test_argparse_errors_are_leaving_too(darkroom) -> None:
     ],
 )
 def test_a_process_that_dies(darkroom, old_recording: Callable[[], bool], code: str, said: str) -> None:
-    _, message = darkroom.fails(darkroom.example("one", code))
+    _, message = darkroom.fails(darkroom.example("one", code), real=True)
     assert f"ended its process with {said} before it was through; run it by itself to see why" in message
     assert old_recording()
 
@@ -267,12 +263,14 @@ def test_a_full_disk_where_recordings_lie(darkroom, tmp_path: Path) -> None:
 
 
 def test_a_full_disk_where_examples_run(darkroom, old_recording: Callable[[], bool], tmp_path: Path) -> None:
-    disk = tmp_path / "scratch"
+    disk = tmp_path / "small"
     disk.mkdir()
     if os.system(f"mount -t tmpfs -o size=32k tmpfs '{disk}' 2>/dev/null"):
         pytest.skip("no right to mount a small disk")
     try:
-        run = darkroom.record(darkroom.example("one", "open('big', 'w').write('x' * 100000)"), scratch=disk)
+        run = darkroom.record(
+            darkroom.example("one", "open('big', 'w').write('x' * 100000)"), scratch=disk, real=True
+        )
         [failure] = run.failures
         assert "No space left on device" in failure.message
         assert "free some space and build again" in failure.message
@@ -304,7 +302,7 @@ def test_a_folder_that_may_not_be_written(
     monkeypatch.setattr(store, "_write_json", denied)
     _, message = darkroom.fails(darkroom.example("one", "x = 2"))
     assert "Permission denied" in message
-    assert "mend that and build again" in message
+    assert "fix that and build again" in message
     monkeypatch.undo()
     assert old_recording()
 
@@ -399,13 +397,13 @@ def test_names_of_files(tmp_path: Path) -> None:
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (1, 1))
     os.utime(tmp_path / "a.json", (2, 2))
-    assert [path.name for path in written(tmp_path)] == ["b.json.gz", "c.csv", "a.json"]
-    assert [name_of(path) for path in written(tmp_path)] == ["b", "c", "a"]
+    assert [path.name for path in result_files(tmp_path)] == ["b.json.gz", "c.csv", "a.json"]
+    assert [name_of(path) for path in result_files(tmp_path)] == ["b", "c", "a"]
     assert name_of(Path("a.b.json.gz")) == "a.b"
-    assert written(tmp_path / "nowhere") == []
+    assert result_files(tmp_path / "nowhere") == []
 
 
 def test_a_scraper_that_is_an_object() -> None:
     with pytest.raises(ValueError, match="give its dotted name, a string"):
-        about_running({"image_scrapers": [object()]})
-    assert about_running({"capture_repr": (), "gallery_dirs": "x"}) == {"capture_repr": ()}
+        worker_settings({"image_scrapers": [object()]})
+    assert worker_settings({"capture_repr": (), "gallery_dirs": "x"}) == {"capture_repr": ()}

@@ -13,7 +13,7 @@ from kinetoscope.book.gallery import example_scripts, gallery_dir
 from kinetoscope.book.messages import LOGGER, KinetoscopeError, at, shown, warn
 from kinetoscope.measure.errors import TableError
 from kinetoscope.record.provenance import Provenance, probe
-from kinetoscope.record.run import RecorderConfig, RecordRun, about_running, record, why_stale
+from kinetoscope.record.run import RecorderConfig, RecordRun, record, why_stale, worker_settings
 from kinetoscope.record.script import Script
 from kinetoscope.record.store import (
     BENCH,
@@ -191,7 +191,7 @@ def _to_record(
 def _record(app: Sphinx, todo: list[Script], now: Provenance, folder: Path, stems: set[str]) -> RecordRun:
     conf = app.config.sphinx_gallery_conf
     try:
-        told = about_running(conf)
+        told = worker_settings(conf)
     except ValueError as error:
         raise KinetoscopeError(str(error)) from error
     config = RecorderConfig(

@@ -1,4 +1,4 @@
-"""What a machine produced: recordings, where they lie, how they are made, when they are stale."""
+"""Recordings of what a machine produced: where they lie, how they are made, when they are stale."""
 
 from kinetoscope.record.provenance import Machine, Provenance
 from kinetoscope.record.store import ExampleRecording, MachineRecording, RecordingError, read_machines

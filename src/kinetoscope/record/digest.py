@@ -1,8 +1,9 @@
-"""A digest of code that prose, comments and styling do not change.
+"""A digest of code that does not depend on prose, comments and formatting.
 
-``ast.dump`` and ``ast.unparse`` print f-strings and new optional fields differently from one Python to
-the next, so the tree is walked here: what is absent, empty or only says how something was spelt is left
-out, and the rest is hashed.  The same code has the same digest on Python 3.10 to 3.14.
+``ast.dump`` and ``ast.unparse`` print f-strings and new optional fields differently from one Python to the
+next. So this module walks the tree itself, leaves out what is absent, empty or only a matter of spelling,
+and hashes the rest. The same code has the same digest on Python 3.10 to 3.14; the tests run this file, which
+imports nothing but the standard library, on every Python that is installed.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import ast
 import hashlib
 from collections.abc import Iterator
 
-# How a name is used follows from where it stands; the prefix of a string and a type comment from spelling.
+# ``ctx`` follows from where a name stands; ``kind`` and ``type_comment`` are matters of spelling.
 _SPELLING = frozenset({"ctx", "kind", "type_comment"})
 
 
 def code_digest(source: str) -> str:
-    """Digest of the statements in ``source``: 16 hexadecimal digits, or ``""`` if there are none.
+    """Return a digest of the statements in ``source``: 16 hexadecimal digits, or ``""`` if there are none.
 
-    Source that does not parse is digested as text, so that an unfinished edit counts as a change.
+    Source that does not parse is hashed as text, so that an unfinished edit counts as a change.
     """
     try:
         tree = ast.parse(source)
@@ -30,9 +31,9 @@ def code_digest(source: str) -> str:
 
 
 def chain(before: str, digest: str) -> str:
-    """Digest of everything up to and including a block: ``before`` of the next block.
+    """Return the digest of everything up to and including a block, which is ``before`` of the next block.
 
-    A block without statements (``digest == ""``) leaves the chain as it is.
+    A block without statements (``digest == ""``) changes nothing.
     """
     return before if not digest else _hash(before + digest)
 
@@ -55,7 +56,7 @@ def _spell(value: object) -> str:
 
 
 def _fields(node: ast.AST) -> Iterator[tuple[str, object]]:
-    """A node's fields; an f-string's empty pieces are there or not from one Python to the next."""
+    """Yield a node's fields, without the empty pieces that only some Pythons put into an f-string."""
     if isinstance(node, ast.JoinedStr):
         yield "values", [piece for piece in node.values if not _is_empty(piece)]
     else:

@@ -1,4 +1,4 @@
-"""On what machine, with what software and when a recording was made."""
+"""The machine, software and date of a recording."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 LIBRARIES = ("torch", "triton", "liger-kernel", "kernels", "matplotlib", "numpy")
-"""distributions whose version can change what an example does"""
+"""distributions whose version can change the output of an example"""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The hardware and driver: what must be equal for a recording to be of *this* machine."""
+    """The hardware and driver. A recording is stale on a machine that differs in any of these fields."""
 
     gpu: str
     """the GPU's full name, or the CPU's where there is none"""
@@ -30,7 +30,7 @@ class Machine:
     """``sm_90``; empty without a GPU"""
     driver: str = ""
     cuda: str = ""
-    """the CUDA (or ROCm) version torch was built for"""
+    """the CUDA (or ROCm) version that torch was built for"""
     cpu: str = ""
     sms: int = 0
     """streaming multiprocessors"""
@@ -48,7 +48,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """``machine`` in an expression: ``machine.gpu_arch == "sm_90"``."""
+    """What ``machine`` offers in an expression: ``machine.gpu_arch == "sm_90"``."""
 
     VOCABULARY_ATTRS: ClassVar[frozenset[str]]
 
@@ -70,24 +70,24 @@ MachineFacts.VOCABULARY_ATTRS = frozenset(item.name for item in fields(MachineFa
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """A machine, the software on it, and the moment: stored with every recorded example."""
+    """A machine, the software on it, and the date; every recorded example has one."""
 
     machine: Machine
     python: str
     libraries: Mapping[str, str] = field(default_factory=dict)
-    """version by distribution name, of those installed among :data:`LIBRARIES`"""
+    """version by name, of those distributions in :data:`LIBRARIES` that are installed"""
     recorded: str = ""
     """ISO date (UTC) of the run"""
     revision: str = ""
-    """revision of the repository, with ``+`` for uncommitted changes of the examples"""
+    """revision of the repository, with ``+`` appended if the examples had uncommitted changes"""
 
     @property
     def software(self) -> dict[str, str]:
-        """What must be equal for a recording not to be stale."""
+        """Versions by name; a recording is stale where any of them differs."""
         return {"python": self.python, "cuda": self.machine.cuda, **self.libraries}
 
     def facts(self, name: str) -> MachineFacts:
-        """What expressions may ask about the machine whose recordings are called ``name``."""
+        """Return what expressions may ask about this machine; ``name`` is the folder of its recordings."""
         machine = self.machine
         return MachineFacts(
             name=name,
@@ -108,15 +108,15 @@ class Provenance:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Provenance:
-        """Raises ``KeyError`` or ``TypeError`` where fields are missing or unknown."""
+        """Undo :meth:`to_json`. Raises ``KeyError`` or ``TypeError`` if fields are missing or unknown."""
         rest = {key: value for key, value in data.items() if key != "machine"}
         return cls(machine=Machine(**data["machine"]), **rest)
 
 
 def probe(python: str = sys.executable) -> Provenance | None:
-    """What torch sees here, asked in a process of its own so that torch is not loaded into this one.
+    """Ask torch what it sees here, in another process so that this one need not import torch.
 
-    ``None`` where torch is not installed.  Raises ``RuntimeError`` where it is there but cannot be imported.
+    Returns ``None`` if torch is not installed. Raises ``RuntimeError`` if it is but cannot be imported.
     """
     if importlib.util.find_spec("torch") is None:
         return None
@@ -138,7 +138,7 @@ def probe(python: str = sys.executable) -> Provenance | None:
 
 
 def here() -> Provenance:
-    """The provenance of this process; imports torch where it is installed."""
+    """Return the provenance of this process; imports torch if it is installed."""
     libraries = {}
     for name in LIBRARIES:
         try:
@@ -171,9 +171,9 @@ def here() -> Provenance:
 
 
 def revision(folder: Path, *watched: Path) -> str:
-    """The short git revision of ``folder``, ``+`` appended if a ``watched`` path has uncommitted changes.
+    """Return the short git revision of ``folder``, plus ``+`` if a ``watched`` path has uncommitted changes.
 
-    Outside a git checkout, what ``KINETOSCOPE_REVISION`` says: whoever carried the files there knows it.
+    Outside a git checkout, return ``KINETOSCOPE_REVISION``: somebody who copied the files can set it.
     """
 
     def git(*words: str) -> str | None:

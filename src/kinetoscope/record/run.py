@@ -1,4 +1,4 @@
-"""Records examples: decides which are stale, runs each in a process of its own, keeps what came of it."""
+"""Record examples: decide which are stale, run each in a process of its own, keep what it produced."""
 
 from __future__ import annotations
 
@@ -27,22 +27,20 @@ from kinetoscope.record.store import (
     drop_gone,
     drop_leftovers,
     finish_swaps,
+    name_of,
     read_example,
+    result_files,
     write_example,
     write_machine,
 )
 from kinetoscope.record.worker import Job
 from kinetoscope.trace import TraceError, load_whole
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""what a trace or table may be called, so that expressions can speak of it"""
-
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESERVED = frozenset({"machine"})
-# Suffixes of what an example writes, longest first: ``x.json.gz`` ends in ``.gz`` too.
-_KINDS = (".json.gz", ".json", ".csv")
 
-_ROOM = 2**20
-"""free bytes below which a run that ended early is put down to the disk"""
+# A run that ended early with less free space than this ran out of disk.
+_MIN_FREE_BYTES = 2**20
 
 _SKIPPED = re.compile(r"^\W*skip(?:s|ped|ping)?\b.*", re.IGNORECASE | re.MULTILINE)
 
@@ -53,14 +51,14 @@ class Failure:
 
     path: Path
     line: int
-    """1-based; 0 if no line is to blame"""
+    """1-based; 0 if the failure belongs to no line"""
     message: str
     """what happened and what to do"""
 
 
 @dataclass(slots=True)
 class RecordRun:
-    """What a record run did."""
+    """The recordings and failures of one call of :func:`record`."""
 
     recorded: list[ExampleRecording] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
@@ -68,21 +66,21 @@ class RecordRun:
 
 @dataclass(frozen=True, slots=True)
 class RecorderConfig:
-    """Where and how examples are recorded."""
+    """Where and how to record examples."""
 
     machine_folder: Path
     gallery_dir: str
     """where the gallery's pages lie, relative to the documentation's source folder"""
     gallery_conf: Mapping[str, Any]
-    """as of :func:`about_running`"""
+    """what :func:`worker_settings` selects from Sphinx-Gallery's settings"""
     report: Callable[[str], None]
-    """called with a line of progress"""
+    """receives one line of progress at a time"""
     scratch: Path | None = None
-    """where the runs happen; a temporary folder if ``None``"""
+    """where the examples run; ``None`` means the system's temporary folder"""
 
 
 def why_stale(script: Script, recording: ExampleRecording | None, now: Provenance) -> str:
-    """Why ``script`` must be recorded (again) on the machine of ``now``; empty if it need not."""
+    """Say why ``script`` must be recorded (again) on the machine of ``now``; empty if it need not."""
     if recording is None:
         return "not recorded on this machine"
     if {block.key for block in script.blocks} != set(recording.outputs):
@@ -102,21 +100,21 @@ def why_stale(script: Script, recording: ExampleRecording | None, now: Provenanc
 def record(
     scripts: Iterable[Script], now: Provenance, config: RecorderConfig, *, all_stems: set[str]
 ) -> RecordRun:
-    """Records ``scripts`` one after the other.
+    """Record ``scripts`` one after the other.
 
-    An example that fails keeps its previous recording and does not stop the others.  ``all_stems``: every
-    example there is; recordings of examples that are gone are dropped once all went well.
+    An example that fails keeps its previous recording and does not stop the others. ``all_stems`` names every
+    example of the gallery: if no example fails, recordings of any other example are deleted.
 
     Raises :class:`RecordingError` while another run records into the same folder.
     """
-    with _alone(config.machine_folder):
+    with _lock(config.machine_folder):
         return _record_all(list(scripts), now, config, all_stems)
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keeps a second run out: it would take what the first is writing for what a killed one left behind."""
-    # torch needs it, so it is there wherever examples can be run
+def _lock(folder: Path) -> Iterator[None]:
+    """Keep a second run out: it would delete what the first is writing as a killed run's leftovers."""
+    # torch depends on filelock, so every machine that can run examples has it.
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / ".lock", timeout=0)
@@ -129,7 +127,7 @@ def _alone(folder: Path) -> Iterator[None]:
             "another name (kinetoscope_machine_name)"
         ) from error
     except OSError:
-        pass  # nothing can be written there: that is told with each example
+        pass  # Nothing can be written there; each example's failure will say so.
     try:
         yield
     finally:
@@ -146,14 +144,14 @@ def _record_all(
     machine = replace(now, revision=rev)
     for number, script in enumerate(scripts, 1):
         config.report(f"recording {script.stem} ({number} of {len(scripts)}) …")
-        done = _record_one(script, machine, config, all_stems)
-        if isinstance(done, Failure):
-            result.failures.append(done)
+        outcome = _record_one(script, machine, config, all_stems)
+        if isinstance(outcome, Failure):
+            result.failures.append(outcome)
             config.report(f"recording {script.stem}: failed")
         else:
-            result.recorded.append(done)
-            traces = ", ".join(done.traces)
-            config.report(f"recording {script.stem}: {done.run_time:.0f} s; {traces}")
+            result.recorded.append(outcome)
+            traces = ", ".join(outcome.traces)
+            config.report(f"recording {script.stem}: {outcome.run_time:.0f} s; {traces}")
     if not result.failures:
         drop_gone(config.machine_folder, all_stems)
     return result
@@ -165,45 +163,56 @@ def _record_one(
     try:
         with tempfile.TemporaryDirectory(
             prefix="kinetoscope-", dir=config.scratch, ignore_cleanup_errors=True
-        ) as scratch:
-            done = _run_and_store(script, config, machine.revision, Path(scratch).resolve(), all_stems)
-        if not isinstance(done, Failure):
-            # after every example, so that a run that is killed leaves a machine that can be read
+        ) as folder:
+            scratch = Path(folder).resolve()
+            status = _run_worker(script, config, scratch)
+            outcome = _store(script, config, machine.revision, scratch, status, all_stems)
+        if not isinstance(outcome, Failure):
+            # Written after every example, so that a run that is killed leaves a machine that can be read.
             write_machine(config.machine_folder, machine)
-        return done
+        return outcome
     except OSError as error:
         remedy = (
-            "free some space and build again" if error.errno == errno.ENOSPC else "mend that and build again"
+            "free some space and build again" if error.errno == errno.ENOSPC else "fix that and build again"
         )
         return Failure(
             script.path, 0, f"could not be recorded: {error}; its previous recording is kept; {remedy}"
         )
 
 
-def _run_and_store(
-    script: Script, config: RecorderConfig, rev: str, scratch: Path, all_stems: set[str]
-) -> ExampleRecording | Failure:
+def _run_worker(script: Script, config: RecorderConfig, scratch: Path) -> int:
+    """Run ``script`` in a process of its own and return that process's exit status.
+
+    The process works in ``scratch/work``. It leaves ``scratch/result.json`` (a
+    :class:`kinetoscope.record.worker.Result`) if it gets that far, and its output in ``scratch/log.txt``.
+    """
     work = scratch / "work"
     work.mkdir()
     shutil.copyfile(script.path, work / script.path.name)
     job = Job(script.path.name, str(scratch), config.gallery_dir, dict(config.gallery_conf))
     (scratch / "job.json").write_text(json.dumps(asdict(job)), encoding="utf-8")
-    log = scratch / "log.txt"
-    with log.open("wb") as stream:
-        status = subprocess.run(
+    with (scratch / "log.txt").open("wb") as log:
+        return subprocess.run(
             [sys.executable, "-m", "kinetoscope.record.worker", str(scratch / "job.json")],
             cwd=work,
             env=_environment(scratch),
             stdin=subprocess.DEVNULL,
-            stdout=stream,
+            stdout=log,
             stderr=subprocess.STDOUT,
             check=False,
         ).returncode
-    scrubber = Scrubber.of_this_machine((work, ""), (scratch, ""))
-    if not (scratch / "result.json").is_file() and shutil.disk_usage(scratch).free < _ROOM:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(scratch.parent))
+
+
+def _store(
+    script: Script, config: RecorderConfig, rev: str, scratch: Path, status: int, all_stems: set[str]
+) -> ExampleRecording | Failure:
+    """Check and scrub what the worker left in ``scratch``, and store it as the example's recording."""
+    scrubber = Scrubber.of_this_machine((scratch / "work", ""), (scratch, ""))
     if not (scratch / "result.json").is_file():
-        tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
+        if shutil.disk_usage(scratch).free < _MIN_FREE_BYTES:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(scratch.parent))
+        log = (scratch / "log.txt").read_text(encoding="utf-8", errors="replace")
+        tail = "\n".join(log.splitlines()[-15:])
         return Failure(
             script.path,
             0,
@@ -241,20 +250,20 @@ def _run_and_store(
 
 
 def _scrub_output(rst: str, scrubber: Scrubber, gallery_dir: str) -> str:
-    """A block's output scrubbed; where its page finds its figures is no path of this machine."""
-    images, stand_in = f"/{gallery_dir}/images/", "\ue002"
-    return scrubber.text(rst.replace(images, stand_in)).replace(stand_in, images)
+    """Scrub a block's output, but keep the address of its figures: that is no path of this machine."""
+    images, placeholder = f"/{gallery_dir}/images/", "\ue002"
+    return scrubber.text(rst.replace(images, placeholder)).replace(placeholder, images)
 
 
 def _collect(
     script: Script, scratch: Path, scrubber: Scrubber, others: Mapping[str, str], gallery_dir: str
 ) -> dict[str, bytes] | Failure:
-    """The files of the recording, by name, scrubbed and checked."""
+    """Return the recording's files by name, checked and scrubbed."""
     files: dict[str, bytes] = {}
     taken = dict(others)
-    for path in written(scratch / "work" / "traces"):
+    for path in result_files(scratch / "work" / "traces"):
         name = name_of(path)
-        if not NAME.fullmatch(name) or keyword.iskeyword(name) or name in _RESERVED:
+        if not _NAME.fullmatch(name) or keyword.iskeyword(name) or name in _RESERVED:
             return Failure(
                 script.path,
                 0,
@@ -289,35 +298,20 @@ def _collect(
     return files
 
 
-def written(folder: Path) -> list[Path]:
-    """Traces and tables in ``folder``, in the order they were written."""
-    if not folder.is_dir():
-        return []
-    found = [
-        path for path in folder.iterdir() if path.name.endswith(_KINDS) and not path.name.startswith(".")
-    ]
-    return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
-
-
-def name_of(path: Path) -> str:
-    """The NAME of a trace or table: ``linear_eager`` for ``traces/linear_eager.json.gz``."""
-    return next((path.name.removesuffix(kind) for kind in _KINDS if path.name.endswith(kind)), path.stem)
-
-
 def _names_of_others(machine_folder: Path, stem: str, all_stems: set[str]) -> dict[str, str]:
-    """Who writes each NAME, of the examples there still are."""
+    """Map each NAME that another example has recorded to the start of a sentence about that example."""
     names = {}
     for other in all_stems - {stem}:
         try:
             example = read_example(machine_folder / other)
         except RecordingError:
-            continue  # not recorded yet; if it is damaged, whoever lays the pages out says so
+            continue  # Not recorded yet, or damaged; the build reports damage when it reads the recordings.
         names.update(dict.fromkeys((*example.traces, *example.tables), f"{other}.py writes"))
     return names
 
 
 def _environment(scratch: Path) -> dict[str, str]:
-    """The worker's environment: caches of its own, so that a first compile is one; no display."""
+    """Return the worker's environment: no display, and empty caches so that a first compile is one."""
     source = str(Path(__file__).resolve().parents[2])
     return {
         **os.environ,
@@ -326,13 +320,13 @@ def _environment(scratch: Path) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "TORCHINDUCTOR_CACHE_DIR": str(scratch / "inductor"),
         "TRITON_CACHE_DIR": str(scratch / "triton"),
-        # a table cut at the width of whatever terminal started the build would differ from one to the next
+        # Otherwise a printed table would be as wide as the terminal that started the build.
         "COLUMNS": "200",
     }
 
 
-# Of the gallery's settings, those that change what running one script gives.
-_ABOUT_RUNNING = (
+# Those of the gallery's settings that change the output of a script.
+_WORKER_SETTINGS = (
     "image_scrapers",
     "reset_modules",
     "reset_modules_order",
@@ -343,13 +337,13 @@ _ABOUT_RUNNING = (
 )
 
 
-def about_running(conf: Mapping[str, Any]) -> dict[str, Any]:
-    """Of Sphinx-Gallery's settings those that a worker is told.
+def worker_settings(conf: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the settings of Sphinx-Gallery that the worker needs.
 
-    Raises ``ValueError`` for a scraper that is an object: a worker can only be told its dotted name.
+    Raises ``ValueError`` if one holds an object, such as a scraper: JSON can carry only its dotted name.
     """
-    found = {key: conf[key] for key in _ABOUT_RUNNING if key in conf}
-    for key, value in found.items():
+    settings = {key: conf[key] for key in _WORKER_SETTINGS if key in conf}
+    for key, value in settings.items():
         try:
             json.dumps(value)
         except TypeError as error:
@@ -357,4 +351,4 @@ def about_running(conf: Mapping[str, Any]) -> dict[str, Any]:
                 f"sphinx_gallery_conf[{key!r}] holds an object ({error}); give its dotted name, a string, so "
                 "that the process that runs an example can be told"
             ) from error
-    return found
+    return settings

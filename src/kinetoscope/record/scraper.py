@@ -1,9 +1,9 @@
-"""The gallery scraper: it finds the traces, tables and figures that a block of an example made.
+"""The gallery scraper: it shows the traces, tables and figures that a block of an example made.
 
 ``conf.py`` names it ``"kinetoscope"``; Sphinx-Gallery finds it through ``kinetoscope._get_sg_image_scraper``.
-For traces and tables it returns directives, not pictures: how they look is decided when the page is laid out.
-It also takes matplotlib's figures, with their drawing and a description; where ``"matplotlib"`` stands before
-it in the list, Sphinx-Gallery's own scraper has taken them already.
+For traces and tables it returns directives, not pictures, so the page's layout decides how they look.
+It also takes matplotlib's figures, with their drawing and a description. If ``"matplotlib"`` stands before
+it in the list, Sphinx-Gallery's own scraper has taken the figures already.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 from sphinx_gallery.scrapers import matplotlib_scraper
 
 from kinetoscope.draw.plots import describe_figure, figure_svg
-from kinetoscope.record.run import written
+from kinetoscope.record.store import name_of, result_files
 
 _SEEN = "kinetoscope_seen"
-_SHOWN = """
+_TRACE_RST = """
 .. timeline:: {name}
 
 .. profiler-table:: {name}
@@ -30,52 +30,52 @@ _SHOWN = """
 
 
 def scrape(block: tuple[str, str, int], block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """reST for all that the block made: figures first, then traces and tables in the order of writing."""
-    return _figures(block, block_vars, gallery_conf) + _traces(block_vars)
+    """Return reST for what the block made: figures first, then traces and tables in the order of writing."""
+    return _figures(block, block_vars, gallery_conf) + _results(block_vars)
 
 
-def _traces(block_vars: dict[str, Any]) -> str:
+def _results(block_vars: dict[str, Any]) -> str:
+    """Return directives for the traces and tables that are new since the last block."""
     seen: dict[str, int] = block_vars.setdefault(_SEEN, {})
     rst = []
-    for path in written(Path(block_vars["src_file"]).parent / "traces"):
+    for path in result_files(Path(block_vars["src_file"]).parent / "traces"):
         stamp = path.stat().st_mtime_ns
         if seen.get(path.name) == stamp:
             continue
         seen[path.name] = stamp
-        if path.suffix != ".csv":
-            name = path.name.partition(".")[0]
-            rst.append(_SHOWN.format(name=name))
+        if path.suffix == ".csv":
+            rst.append(f"\n.. recorded-table:: {name_of(path)}\n")
         else:
-            rst.append(f"\n.. recorded-table:: {path.stem}\n")
+            rst.append(_TRACE_RST.format(name=name_of(path)))
     return "\n".join(rst)
 
 
 def _figures(block: tuple[str, str, int], block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Sphinx-Gallery's own reST for matplotlib's figures, with words computed from what is in each.
+    """Return Sphinx-Gallery's own reST for matplotlib's figures, with a description computed from each.
 
-    Beside each PNG, which paper and the gallery's index show, its SVG is written.
+    Paper and the gallery's index show a figure's PNG; its SVG is written beside that, for the page.
     """
     import matplotlib.pyplot as plt
 
-    drawn = [plt.figure(number) for number in plt.get_fignums()]
-    kept = [(figure_svg(figure), describe_figure(figure)) for figure in drawn]
-    # It closes the figures, so what is kept of them must be kept before.
+    figures = [plt.figure(number) for number in plt.get_fignums()]
+    # Sphinx-Gallery's scraper closes the figures, so draw and describe them first.
+    drawings = [(figure_svg(figure), describe_figure(figure)) for figure in figures]
     rst = str(matplotlib_scraper(block, block_vars, gallery_conf))
-    paths = block_vars["image_path_iterator"].paths[-len(kept) :] if kept else []
-    for path, (drawing, words) in zip(paths, kept, strict=True):
+    paths = block_vars["image_path_iterator"].paths[-len(drawings) :] if drawings else []
+    for path, (svg, description) in zip(paths, drawings, strict=True):
         picture = Path(path)
-        picture.with_suffix(".svg").write_text(drawing, encoding="utf-8")
-        rst = _with_alt(rst, picture.name, " ".join(words.split()))
+        picture.with_suffix(".svg").write_text(svg, encoding="utf-8")
+        rst = _with_alt(rst, picture.name, " ".join(description.split()))
     return rst
 
 
-def _with_alt(rst: str, picture: str, words: str) -> str:
-    """``rst`` with the words for one of its pictures in place of what Sphinx-Gallery takes for them."""
+def _with_alt(rst: str, picture: str, description: str) -> str:
+    """Replace the alternative text of one picture in ``rst``."""
     lines = rst.splitlines()
     inside = False
     for number, line in enumerate(lines):
         if line.lstrip().startswith(".. image"):
             inside = picture in line
-        elif inside and line.lstrip().startswith(":alt:") and words:
-            lines[number] = f"{line[: line.index(':')]}:alt: {words}"
+        elif inside and line.lstrip().startswith(":alt:") and description:
+            lines[number] = f"{line[: line.index(':')]}:alt: {description}"
     return "\n".join(lines) + "\n"

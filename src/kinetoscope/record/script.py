@@ -1,4 +1,4 @@
-"""An example script taken apart into the blocks Sphinx-Gallery shows and runs."""
+"""An example script, split into the blocks that Sphinx-Gallery shows and runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kinetoscope.record.digest import chain, code_digest
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """One code block of an example, with what its recorded output is found by."""
+    """One code block of an example; its two digests are the key of its recorded output."""
 
     first_line: int
     """1-based, in the ``.py``"""
@@ -37,20 +37,15 @@ class Script:
     blocks: tuple[CodeBlock, ...]
     """those with at least one statement, in order"""
     broken: SyntaxError | None = None
-    """why it is no Python, if it is none; its blocks are then not those it will have"""
+    """the error if the file is not valid Python; its blocks are then not those it will have"""
 
     @property
     def stem(self) -> str:
         return self.path.stem
 
-    @property
-    def code(self) -> str:
-        """Digest of all code: equal digests mean that a recording is of this code."""
-        return chain(self.blocks[-1].before, self.blocks[-1].code) if self.blocks else ""
-
 
 def read_script(path: Path) -> Script:
-    """Takes ``path`` apart.  Raises ``OSError`` if it cannot be read."""
+    """Split the script at ``path`` into blocks. Raises ``OSError`` if it cannot be read."""
     _, parts, node = split_code_and_text_blocks(str(path), return_node=True)
     broken = None
     if node is None:
@@ -62,7 +57,7 @@ def read_script(path: Path) -> Script:
 
 
 def code_blocks(parts: Iterable[tuple[str, str, int]]) -> Iterable[CodeBlock]:
-    """The code blocks among Sphinx-Gallery's ``(type, content, line)`` parts that hold statements."""
+    """Yield the code blocks with statements among Sphinx-Gallery's ``(type, content, line)`` parts."""
     before = ""
     for kind, content, line in parts:
         if kind != "code":

@@ -1,7 +1,7 @@
-"""Takes out of a recording what it must not tell: who ran it, on which host, and from which folders.
+"""Remove from a recording who made it, on which host, and in which folders.
 
-What stays of a trace's top level is a short list of fields (the profiler writes, on some systems, the
-whole process environment there); every string of an event loses absolute paths, host and user names.
+Of a trace's top level only a short list of fields stays, because on some systems the profiler writes the
+whole process environment there. Every string of an event loses absolute paths, host and user names.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ KEPT_METADATA = (
     "traceEvents",
 )
 
-# An absolute path of two components or more that no known folder explains: only its end is kept.
-# What looks like one inside a web address is none.
+# An absolute path of two or more components, outside all known folders: only its last component stays.
+# The first alternative keeps web addresses as they are.
 _ABSOLUTE = re.compile(r"https?://\S+|(?<![\w.:/<>~-])/(?:[\w.@+~-]+/)+([\w.@+~-]+)")
-# Names that are words everyone uses are no secret, and replacing them would garble kernel names.
+# Common words are no secret as host or user names, and replacing them would garble kernel names.
 _COMMON = frozenset(
     {"root", "user", "users", "home", "localhost", "runner", "python", "cuda", "torch", "linear"}
 )
 
 _NAMES_SOMEBODY = re.compile(r"(?:host|node|user|log)[_-]?(?:name)?", re.IGNORECASE)
-# The same in text that does not parse.
+# The same fields in text that does not parse.
 _NAMED = re.compile(rf'"{_NAMES_SOMEBODY.pattern}"\s*:\s*"([^"\\]+)"', re.IGNORECASE)
 _HOME = re.compile(r"/(?:home|Users)/([^/]+)")
 
-# Number text goes through json untouched between these two private-use characters.
+# These two private-use characters mark the text of a number on its way through ``json``.
 _OPEN, _CLOSE = "\ue000", "\ue001"
 
 
@@ -70,13 +70,13 @@ class Scrubber:
     """Replaces this machine's folders, host name and user name in text."""
 
     folders: tuple[tuple[str, str], ...]
-    """(absolute folder, what stands for it), longest first"""
+    """(absolute folder, its replacement), longest first"""
     words: tuple[str, ...]
     """host and user names"""
 
     @classmethod
     def of_this_machine(cls, *own: tuple[Path, str]) -> Scrubber:
-        """``own``: folders to name in a particular way, such as ``(work folder, "")``."""
+        """Know this machine's folders and names; ``own`` adds pairs such as ``(work folder, "")``."""
         known = [(str(path), name) for path, name in own]
         known += [(os.path.realpath(path), name) for path, name in known]
         for key in ("purelib", "platlib"):
@@ -90,7 +90,7 @@ class Scrubber:
         known += [(tempfile.gettempdir(), "tmp"), (str(Path.home()), "~")]
         folders = {path.rstrip("/"): name for path, name in known[::-1] if path and len(path) > 1}
         words = {socket.gethostname(), socket.getfqdn()}
-        with contextlib.suppress(KeyError, OSError):  # a container user without a name has none to leak
+        with contextlib.suppress(KeyError, OSError):  # In a container, a user may have no name.
             words.add(getpass.getuser())
         return cls(
             tuple(sorted(folders.items(), key=lambda item: (-len(item[0]), item[0]))),
@@ -100,14 +100,14 @@ class Scrubber:
         )
 
     def knowing(self, *words: str) -> Scrubber:
-        """The same for these host and user names too; words that everyone uses stay."""
-        # A rank is no name: without its digits a kernel's would be another.
+        """Return a scrubber that also removes these host and user names, unless they are common words."""
+        # A number is a rank, not a name; replacing its digits would change the names of kernels.
         names = {word for word in words if len(word) > 2 and not word.isdecimal()}
         more = {word for word in names if word.lower() not in _COMMON}
         return replace(self, words=tuple(sorted({*self.words, *more}, key=lambda word: (-len(word), word))))
 
     def text(self, text: str) -> str:
-        """``text`` without this machine's folders and names."""
+        """Remove this machine's folders and names from ``text``."""
         for folder, name in self.folders:
             if folder in text:
                 inside = name + "/" if name else ""
@@ -116,12 +116,12 @@ class Scrubber:
                 text = re.sub(rf"{start}(?![\w.@+-])", name or ".", text)
         text = _ABSOLUTE.sub(lambda match: match[1] or match[0], text)
         for word in self.words:
-            # a word of its own, or the end of a folder's name: torchinductor_ada/
+            # A whole word, or the end of a folder's name: torchinductor_ada/
             text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)|(?<=_){re.escape(word)}(?=/)", "host", text)
         return text
 
     def value(self, value: Any) -> Any:
-        """``value`` (as parsed from JSON) with every string scrubbed, keys included."""
+        """Scrub every string of ``value`` (as parsed from JSON), keys included."""
         if isinstance(value, Decimal):
             return f"{_OPEN}{value}{_CLOSE}"
         if isinstance(value, str):
@@ -141,15 +141,15 @@ def scrub_trace(
     findings: Findings | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> bytes:
-    """The trace ``data`` (JSON, gzipped or not) scrubbed, as deterministic gzip.
+    """Scrub the trace ``data`` (JSON, gzipped or not) and return it as deterministic gzip.
 
-    Number text is carried over digit by digit: a clock in epoch microseconds with three decimals does not
-    fit a float.  What was repaired goes to ``findings``; ``max_bytes`` is what ``data`` may unpack to.
-    Raises :class:`kinetoscope.trace.TraceError`, naming ``path``, where the data is no trace.
+    Numbers keep their text, because a clock in epoch microseconds with three decimals does not fit a float.
+    Repairs are reported to ``findings``; ``max_bytes`` limits the unpacked size of ``data``.
+    Raises :class:`kinetoscope.trace.TraceError`, which names ``path``, if the data is not a trace.
     """
     findings = Findings() if findings is None else findings
     text = read_text(data, path, findings, max_bytes)
-    told: set[str] = set()
+    names: set[str] = set()
     try:
         document = decode_json(text, path, findings)
     except TraceError:
@@ -157,13 +157,13 @@ def scrub_trace(
         if recovered is None:
             raise
         document = {"traceEvents": recovered[0], "deviceProperties": recovered[1]}
-        told = {found[1] for found in _NAMED.finditer(text)}
+        names = {match[1] for match in _NAMED.finditer(text)}
     refuse_damaged(findings.as_list(), path)
     if isinstance(document, list):
         document = {"traceEvents": document}
     if not isinstance(document, dict) or not isinstance(document.get("traceEvents"), list):
         raise TraceError(f"{path}: this is no trace, it has no list traceEvents")
-    scrubber = scrubber.knowing(*told, *_told(document))
+    scrubber = scrubber.knowing(*names, *_names_in_metadata(document))
     try:
         kept = {key: scrubber.value(document[key]) for key in KEPT_METADATA if key in document}
     except RecursionError as error:
@@ -172,12 +172,12 @@ def scrub_trace(
         ) from error
     clean = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
     clean = re.sub(f'"{_OPEN}([^"]*){_CLOSE}"', r"\1", clean)
-    # One event a line: a changed recording then reads as a diff once unpacked.
+    # One event on a line, so that a diff of two unpacked traces can be read.
     return pack(clean.replace('},{"ph"', '},\n{"ph"').encode("utf-8", "replace"))
 
 
-def _told(document: dict[str, Any]) -> Iterator[str]:
-    """Host and user names that the metadata of the machine it was recorded on tell, at any depth."""
+def _names_in_metadata(document: dict[str, Any]) -> Iterator[str]:
+    """Yield the host and user names in a trace's metadata, at any depth."""
     waiting: list[Any] = [{key: value for key, value in document.items() if key != "traceEvents"}]
     while waiting:
         value = waiting.pop()
@@ -193,7 +193,7 @@ def _told(document: dict[str, Any]) -> Iterator[str]:
 
 
 def pack(data: bytes) -> bytes:
-    """Gzip without time, name or operating system in it: the same input gives the same bytes."""
+    """Compress with gzip, without a time or file name: the same input gives the same bytes."""
     buffer = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0, compresslevel=9) as stream:
         stream.write(data)

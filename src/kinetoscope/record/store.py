@@ -1,4 +1,4 @@
-"""Where recordings lie on disk, and how one is replaced without ever being half there.
+"""Where recordings lie on disk, and how a new one replaces an old one, whole or not at all.
 
 ::
 
@@ -7,12 +7,12 @@
     docs/recordings/<machine>/<example>/NAME.json.gz   a trace
     docs/recordings/<machine>/<example>/NAME.csv       a table the example measured
     docs/recordings/<machine>/<example>/*.png          its figures
-    docs/recordings/<machine>/<example>/*.svg          the same, for pages that are light or dark
-    docs/recordings/bench/                             what ``nox -s bench`` measured: tables, figures
+    docs/recordings/<machine>/<example>/*.svg          the same figures, for light and dark pages
+    docs/recordings/bench/                             tables and figures of ``nox -s bench``
 
-A new recording of an example is written to ``.<example>.new`` beside the old one and swapped in when whole.
-Only a recorder puts right what a killed one left; who reads changes nothing, and finds a recording that a
-kill left under ``.<example>.old`` there.
+A new recording of an example is written to ``.<example>.new`` beside the old one, and replaces it when it is
+whole. Meanwhile the old one is ``.<example>.old``; if the recorder is killed at that moment, readers find the
+recording there. Only the next recorder cleans up; readers change nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -29,19 +29,44 @@ from typing import Any
 from kinetoscope.record.provenance import Provenance
 
 FORMAT = 1
+BENCH = "bench"
+"""the folder of the bench, among those of the machines"""
 _NEW, _OLD = ".new", ".old"
+
+# Suffixes of the files an example writes, longest first: ``x.json.gz`` ends in ``.gz`` too.
+_RESULT_SUFFIXES = (".json.gz", ".json", ".csv")
 
 
 class RecordingError(Exception):
     """A recording is missing, damaged or ambiguous; the message says what to do."""
 
 
+def result_files(folder: Path) -> list[Path]:
+    """Return the traces and tables that an example wrote to ``folder``, in the order of writing."""
+    if not folder.is_dir():
+        return []
+    results = [
+        path
+        for path in folder.iterdir()
+        if path.name.endswith(_RESULT_SUFFIXES) and not path.name.startswith(".")
+    ]
+    return sorted(results, key=lambda path: (path.stat().st_mtime_ns, path.name))
+
+
+def name_of(path: Path) -> str:
+    """Return the NAME of a trace or table: ``linear_eager`` for ``traces/linear_eager.json.gz``."""
+    suffixes = (suffix for suffix in _RESULT_SUFFIXES if path.name.endswith(suffix))
+    return path.name.removesuffix(next(suffixes, path.suffix))
+
+
 @dataclass(frozen=True, slots=True)
 class BlockOutput:
-    """What one code block of an example put on its page."""
+    """The recorded output of one code block."""
 
     code: str
+    """digest of the block's own code"""
     before: str
+    """digest of all code before it"""
     rst: str
 
     @property
@@ -51,13 +76,13 @@ class BlockOutput:
 
 @dataclass(frozen=True)
 class ExampleRecording:
-    """What one run of one example left behind."""
+    """What one run of one example produced."""
 
     folder: Path
     stem: str
     blocks: tuple[BlockOutput, ...]
     run_time: float
-    """seconds of wall-clock time the script ran"""
+    """wall-clock time of the script, in seconds"""
     provenance: Provenance
     code_objects: Mapping[str, Any] = field(default_factory=dict)
     """Sphinx-Gallery's names for code links, resolved where torch was installed"""
@@ -69,7 +94,7 @@ class ExampleRecording:
 
     @cached_property
     def codes(self) -> frozenset[str]:
-        """Digests of all recorded blocks, wherever they stood."""
+        """Digests of the code of all recorded blocks."""
         return frozenset(block.code for block in self.blocks)
 
     def _stems(self, suffix: str) -> dict[str, Path]:
@@ -91,16 +116,13 @@ class ExampleRecording:
 
     @property
     def drawings(self) -> dict[str, Path]:
-        """SVG of each figure that was kept as one, by the figure's stem."""
+        """SVG of each figure that has one, by the figure's stem."""
         return self._stems(".svg")
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes when any file of this recording does."""
-        digest = hashlib.sha256()
-        for path in sorted(self.folder.iterdir()):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
-        return digest.hexdigest()[:16]
+        """A digest of all files of this recording."""
+        return _digest(self.folder.iterdir())
 
 
 @dataclass(frozen=True)
@@ -118,7 +140,7 @@ class MachineRecording:
         return self.folder.name
 
     def owner(self, name: str) -> ExampleRecording | None:
-        """The example that wrote the trace or table NAME."""
+        """Return the example that wrote the trace or table NAME."""
         for example in self.examples.values():
             if name in example.traces or name in example.tables:
                 return example
@@ -127,19 +149,19 @@ class MachineRecording:
     @cached_property
     def names(self) -> dict[str, Path]:
         """File of every trace and table by NAME."""
-        found: dict[str, Path] = {}
+        files: dict[str, Path] = {}
         for example in self.examples.values():
-            found.update(example.traces)
-            found.update(example.tables)
-        return found
+            files.update(example.traces)
+            files.update(example.tables)
+        return files
 
 
 @dataclass(frozen=True)
 class BenchRecording:
-    """What a bench measured: programs on some processor, and so the same whatever machine a page shows."""
+    """What a bench measured: programs on a CPU. Every page shows the same, whatever machine it is about."""
 
     folder: Path
-    """there may be none"""
+    """may be missing"""
 
     @cached_property
     def tables(self) -> dict[str, Path]:
@@ -148,26 +170,26 @@ class BenchRecording:
 
     @cached_property
     def drawings(self) -> dict[str, Path]:
-        """SVG of each figure by NAME; its PNG, and what is on it in words (``.txt``), lie beside it."""
+        """SVG of each figure by NAME; its PNG and its description (``.txt``) lie beside it."""
         return {path.stem: path for path in sorted(self.folder.glob("*.svg"))}
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes when any of it does."""
-        digest = hashlib.sha256()
-        for path in sorted(self.folder.glob("*.*")):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
-        return digest.hexdigest()[:16]
+        """A digest of all files of the bench."""
+        return _digest(self.folder.glob("*.*"))
 
 
-BENCH = "bench"
-"""its folder, among those of the machines"""
+def _digest(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def read_machine(folder: Path, stems: Collection[str] | None = None) -> MachineRecording:
-    """Reads one machine's recordings, of the examples in ``stems`` only if given.
+    """Read the recordings of one machine, or only those of the examples in ``stems``.
 
-    Raises :class:`RecordingError` where a file is missing or damaged, or where two examples have one NAME.
+    Raises :class:`RecordingError` if a file is missing or damaged, or if two examples wrote the same NAME.
     """
     provenance = _read_provenance(folder / "machine.json")
     examples = {
@@ -178,7 +200,7 @@ def read_machine(folder: Path, stems: Collection[str] | None = None) -> MachineR
 
 
 def read_machines(root: Path, stems: Collection[str] | None = None) -> dict[str, MachineRecording]:
-    """Every machine recorded under ``root``, by name; empty where there is none.  As :func:`read_machine`."""
+    """Read every machine under ``root`` as :func:`read_machine` does, by name; empty if there is none."""
     if not root.is_dir():
         return {}
     folders = [path for path in sorted(root.iterdir()) if path.is_dir() and not path.name.startswith(".")]
@@ -186,7 +208,10 @@ def read_machines(root: Path, stems: Collection[str] | None = None) -> dict[str,
 
 
 def read_example(folder: Path) -> ExampleRecording:
-    """Raises :class:`RecordingError` where ``example.json`` is missing, damaged or of another format."""
+    """Read the recording of one example.
+
+    Raises :class:`RecordingError` if ``example.json`` is missing, damaged or of another format.
+    """
     path = folder / "example.json"
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -222,10 +247,9 @@ def write_example(
     code_objects: Mapping[str, Any],
     files: Mapping[str, bytes],
 ) -> ExampleRecording:
-    """Stores one example, whole or not at all.
+    """Store one example, whole or not at all. ``files`` is content by file name.
 
-    ``files``: content by file name.  Raises ``OSError`` (a full disk, say) with the previous recording in
-    place.
+    Raises ``OSError`` (on a full disk, say) and then leaves the previous recording in place.
     """
     finish_swaps(machine_folder)
     new = machine_folder / f".{stem}{_NEW}"
@@ -252,7 +276,7 @@ def write_example(
 
 
 def write_machine(folder: Path, provenance: Provenance) -> None:
-    """Stores ``machine.json``; raises ``OSError`` with the previous one in place."""
+    """Store ``machine.json``. Raises ``OSError`` and then leaves the previous one in place."""
     folder.mkdir(parents=True, exist_ok=True)
     new = folder / f".machine.json{_NEW}"
     try:
@@ -264,7 +288,7 @@ def write_machine(folder: Path, provenance: Provenance) -> None:
 
 
 def finish_swaps(folder: Path) -> None:
-    """Puts right what a killed run left: a swap half done is undone, one all but done is finished."""
+    """Repair what a killed run left: undo a swap that is half done, finish one that is all but done."""
     for old in folder.glob(f".*{_OLD}"):
         place = folder / _stem(old)
         if place.exists():
@@ -274,14 +298,14 @@ def finish_swaps(folder: Path) -> None:
 
 
 def drop_gone(folder: Path, stems: set[str]) -> None:
-    """Removes recordings of examples that are none of ``stems``."""
+    """Delete recordings of examples that are not in ``stems``."""
     for place in folder.glob("[!.]*/"):
         if place.name not in stems and (place / "example.json").is_file():
             shutil.rmtree(place)
 
 
 def drop_leftovers(folder: Path) -> None:
-    """Removes half-written recordings of a run that was killed; only the recorder may, being alone."""
+    """Delete half-written recordings of a run that was killed. Call it only under the recorder's lock."""
     for new in folder.glob(f".*{_NEW}"):
         shutil.rmtree(new) if new.is_dir() else new.unlink()
 
@@ -301,7 +325,7 @@ def _swap(new: Path, place: Path) -> None:
 
 
 def _places(folder: Path) -> dict[str, Path]:
-    """Where each example's recording lies now, by stem."""
+    """Return the folder where each example's recording lies now, by stem."""
     places = {_stem(path): path for path in sorted(folder.glob(f".*{_OLD}")) if path.is_dir()}
     places.update({path.name: path for path in sorted(folder.glob("[!.]*")) if path.is_dir()})
     return dict(sorted(places.items()))
@@ -312,7 +336,7 @@ def _stem(folder: Path) -> str:
 
 
 def _is_begun(folder: Path) -> bool:
-    """Whether there is anything to read: a first run that was killed at once leaves nothing whole."""
+    """Tell whether there is anything to read: a first run that was killed early leaves nothing whole."""
     return (folder / "machine.json").is_file() or bool(_places(folder))
 
 
@@ -330,7 +354,7 @@ def _read_provenance(path: Path) -> Provenance:
         ) from error
 
 
-def _refuse_clashes(examples: Any) -> None:
+def _refuse_clashes(examples: Iterable[ExampleRecording]) -> None:
     owner: dict[str, str] = {}
     for example in examples:
         for name in (*example.traces, *example.tables):

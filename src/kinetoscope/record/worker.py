@@ -1,7 +1,8 @@
-"""Runs one example with Sphinx-Gallery's own executor, in a process of its own.
+"""Run one example with Sphinx-Gallery's own executor, in a process of its own.
 
 ``python -m kinetoscope.record.worker JOB.json`` reads a :class:`Job`, runs the script in the job's folder and
-writes ``result.json`` there.  A process each keeps examples from sharing Dynamo caches, seeds and GPU memory.
+writes ``result.json`` there. One process for each example keeps examples from sharing Dynamo caches, seeds
+and GPU memory.
 """
 
 from __future__ import annotations
@@ -30,47 +31,49 @@ class Job:
     """What a worker is asked to do."""
 
     script: str
-    """the script's file name; it lies in ``folder/work``"""
+    """the script's file name; the script lies in ``folder/work``"""
     folder: str
-    """absolute; the worker writes nowhere else"""
+    """absolute path; the worker writes nowhere else"""
     gallery_dir: str
-    """where its page will lie, relative to the documentation's source folder"""
+    """where the example's page will lie, relative to the documentation's source folder"""
     gallery_conf: dict[str, Any]
-    """those of conf.py's gallery settings that JSON can hold"""
+    """the gallery's settings, as :func:`kinetoscope.record.run.worker_settings` selects them"""
 
 
 @dataclass(slots=True)
 class Result:
-    """What came of it."""
+    """What the run of a script produced."""
 
     blocks: list[dict[str, str | int]] = field(default_factory=list)
-    """of each code block its first line, and code, before and rst as in
+    """for each code block its ``first_line``, and ``code``, ``before`` and ``rst`` as in
     :class:`kinetoscope.record.store.BlockOutput`"""
     run_time: float = 0.0
     """seconds"""
     code_objects: dict[str, Any] = field(default_factory=dict)
+    """see :class:`kinetoscope.record.store.ExampleRecording`"""
     provenance: dict[str, Any] = field(default_factory=dict)
+    """a :class:`kinetoscope.record.Provenance` as JSON"""
     error: str = ""
-    """traceback or sentence of what went wrong; empty if nothing did"""
+    """traceback or sentence about what went wrong; empty if nothing did"""
     error_line: int = 0
     """1-based line in the script, 0 if not known"""
 
 
 def run(job: Job) -> Result:
-    """Runs the job's script.  Every failure of the script ends up in the result."""
+    """Run the job's script. If the script fails, the result says how and where."""
     folder = Path(job.folder)
     source = folder / "work" / job.script
     gallery = folder / "src" / job.gallery_dir
     (gallery / "images").mkdir(parents=True, exist_ok=True)
+    # The executor writes an md5 file beside its target. Beside this copy nobody mistakes it for their own.
     target = gallery / job.script
-    # The executor writes the md5 of this copy beside it: here, where it can do no harm.
     target.write_bytes(source.read_bytes())
 
-    # JSON has no tuples, and Sphinx-Gallery takes only an empty *tuple* to mean "show no value".
-    told = {
+    # JSON has no tuples, and only an empty *tuple* tells Sphinx-Gallery to show no value.
+    settings = {
         key: tuple(value) if isinstance(value, list) else value for key, value in job.gallery_conf.items()
     }
-    conf = _fill_gallery_conf_defaults(told, app=None, check_keys=False)
+    conf = _fill_gallery_conf_defaults(settings, app=None, check_keys=False)
     conf["src_dir"] = str(folder / "src")
     conf["plot_gallery"] = True
     conf["abort_on_example_error"] = False
@@ -84,14 +87,14 @@ def run(job: Job) -> Result:
         "target_file": str(target),
     }
     result = Result()
-    begin = time.monotonic()
+    start = time.monotonic()
     try:
         outputs, result.run_time = execute_script(parts, script_vars, conf, file_conf)
-    except SystemExit as left:
-        result.run_time = time.monotonic() - begin
-        result.error_line = _line_in(str(source), left)
+    except SystemExit as exit_request:
+        result.run_time = time.monotonic() - start
+        result.error_line = _line_in(str(source), exit_request)
         result.error = (
-            f"the script called sys.exit({left.code!r}), which ends whatever runs it; "
+            f"the script called sys.exit({exit_request.code!r}), which ends whatever runs it; "
             "raise an exception instead, or let the script run to its end"
         )
         return result
@@ -107,7 +110,7 @@ def run(job: Job) -> Result:
             "first_line": block.first_line,
             "code": block.code,
             "before": block.before,
-            # a half of a surrogate pair can be printed, but not stored
+            # A script can print half of a surrogate pair, but UTF-8 cannot store it.
             "rst": rst_by_line[block.first_line].encode("utf-8", "replace").decode("utf-8"),
         }
         for block in code_blocks(parts)
@@ -119,17 +122,18 @@ def run(job: Job) -> Result:
 
 
 def _line_in(path: str, error: BaseException) -> int:
+    """Return the last line of the file ``path`` in an error's traceback, 0 if there is none."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     return (lines[-1] or 0) if lines else 0
 
 
 def main(argv: list[str]) -> int:
-    """Does the job in the file ``argv[1]``."""
+    """Do the job that the file ``argv[1]`` describes."""
     job = Job(**json.loads(Path(argv[1]).read_text(encoding="utf-8")))
-    # argv would be seen by the example
+    # The example sees the arguments that it would have if somebody ran it by itself.
     sys.argv = [job.script]
     result = run(job)
-    # whole or not at all, on a full disk too
+    # The file is renamed when it is whole, so a full disk leaves none that is cut off.
     new = Path(job.folder) / "result.json.new"
     new.write_text(json.dumps(asdict(result)), encoding="utf-8")
     new.replace(new.with_suffix(""))
