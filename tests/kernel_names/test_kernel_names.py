@@ -14,15 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetoscope.kernel_names import (
-    LAYOUT_LETTERS,
-    SEPARATORS,
-    KernelName,
-    Part,
-    decode,
-    is_gemm,
-    share_decoded,
-)
+from kinetoscope.kernel_names import SEPARATORS, KernelName, Part, decode, is_gemm
 from kinetoscope.trace import Event, Kind, load
 
 OURS = Path(__file__).parents[1] / "data" / "traces"
@@ -155,7 +147,6 @@ def test_family_and_cover(name: str) -> None:
     kernel = decode(name)
     assert kernel.family == FAMILIES[name]
     assert kernel.what.endswith(".")
-    assert kernel.decoded == (kernel.family not in ("plain", "unknown"))
     assert (kernel.maker == "unknown") == (kernel.family == "unknown")
     assert_covers(kernel)
 
@@ -186,17 +177,17 @@ def test_cut_off_names(name: str, data: st.DataObject) -> None:
 
 
 def test_nvjet_says_what_is_known_and_what_is_not() -> None:
-    found = parts(NVJET)
-    assert found["sm90"].meaning.startswith("compute capability 9.0: Hopper")
-    assert found["tst"].meaning == "A and B in bfloat16, sums in float32, result in bfloat16"
-    assert found["256x128"].field == "tile"
-    assert found["64x4"].field == "stages"
-    assert found["1x2"].field == "cluster"
-    assert found["bias"].field == "epilogue"
-    assert found["TN"].meaning.startswith("op(A)=T, op(B)=N")
-    undocumented = {text for text, part in found.items() if not part.known}
+    token = parts(NVJET)
+    assert token["sm90"].meaning.startswith("compute capability 9.0: Hopper")
+    assert token["tst"].meaning == "A and B in bfloat16, sums in float32, result in bfloat16"
+    assert token["256x128"].field == "tile"
+    assert token["64x4"].field == "stages"
+    assert token["1x2"].field == "cluster"
+    assert token["bias"].field == "epilogue"
+    assert token["TN"].meaning.startswith("op(A)=T, op(B)=N")
+    undocumented = {text for text, part in token.items() if not part.known}
     assert undocumented == {"h", "bz", "coopA", "T"}
-    assert all("not documented" in found[text].meaning for text in undocumented)
+    assert all("not documented" in token[text].meaning for text in undocumented)
     assert not parts("nvjet_sm90_qqtst_128x128_128x6_2x1_v_bz_coopA_TNT")["qqtst"].known
 
 
@@ -219,29 +210,28 @@ def test_cutlass_2() -> None:
 
 
 def test_cutlass_3() -> None:
-    found = parts(CUTLASS_3)
+    token = parts(CUTLASS_3)
     assert (
-        found["bf16_bf16_f32_bf16_bf16"].meaning
+        token["bf16_bf16_f32_bf16_bf16"].meaning
         == "A: bfloat16, B: bfloat16, sums: float32, C: bfloat16, D: bfloat16"
     )
-    assert (found["128x128x64"].field, found["2x1x1"].field) == ("tile", "cluster")
-    assert all(part.known for part in found.values())
+    assert (token["128x128x64"].field, token["2x1x1"].field) == ("tile", "cluster")
+    assert all(part.known for part in token.values())
 
 
 def test_layouts_column_by_column() -> None:
     assert "A lies with K contiguous, B with K" in parts("volta_sgemm_128x32_tn")["tn"].meaning
     assert "A lies with M contiguous, B with K" in parts("volta_sgemm_128x32_nn")["nn"].meaning
     assert "A lies with M contiguous, B with N" in parts("volta_sgemm_128x32_nt")["nt"].meaning
-    assert "nn.Linear" in LAYOUT_LETTERS
     assert parts("Cijk_Alik_Bljk_SB_MT64x16x32")["Alik"].meaning.endswith("T")
     assert parts("Cijk_Ailk_Bjlk_SB_MT64x16x32")["Ailk"].meaning.endswith("N")
     assert parts("Cijk_Ailk_Bjlk_SB_MT64x16x32")["Bjlk"].meaning.endswith("T")
 
 
 def test_aten() -> None:
-    found = {part.field: part for part in decode(ADD).parts}
-    assert found["vector"].meaning == "elements moved by one load: 8"
-    assert found["memory"].meaning.startswith("3 pointers: one output and 2 inputs")
+    by_field = {part.field: part for part in decode(ADD).parts}
+    assert by_field["vector"].meaning == "elements moved by one load: 8"
+    assert by_field["memory"].meaning.startswith("3 pointers: one output and 2 inputs")
     assert (
         parts(ADD)["at::native::CUDAFunctor_add<c10::BFloat16>"].meaning
         == "what is computed: add, in bfloat16"
@@ -269,7 +259,7 @@ def test_hand_written_names_are_not_told_from_cuda_c() -> None:
     kernel = decode("_copy_page_indices_kernel")
     assert "Triton" in kernel.maker
     assert "can't tell" in kernel.what
-    assert not kernel.decoded
+    assert kernel.family == "plain"
 
 
 def test_is_gemm() -> None:
@@ -290,17 +280,11 @@ def test_is_gemm() -> None:
     assert [name for name in no if is_gemm(name)] == []
 
 
-def test_share() -> None:
-    assert share_decoded([]) == 1
-    assert share_decoded([NVJET, "my_kernel"]) == 0.5
-    assert share_decoded([NVJET, "my_kernel"], [3, 1]) == 0.75
-
-
 @pytest.mark.parametrize("module", ["cpp", "decode"])
 def test_examples_in_docstrings(module: str) -> None:
-    found = doctest.testmod(import_module(f"kinetoscope.kernel_names.{module}"))
-    assert found.attempted
-    assert not found.failed
+    examples = doctest.testmod(import_module(f"kinetoscope.kernel_names.{module}"))
+    assert examples.attempted
+    assert not examples.failed
 
 
 # What is called "checked on recorded launches" is checked here.
@@ -351,9 +335,9 @@ def tiles(event: Event) -> int | None:
 
 
 def test_nvjet_tile_and_stages_are_what_shared_memory_says() -> None:
-    found = launches(OURS, "nvjet_")
-    assert len({event.name for event in found}) >= 6
-    for event in found:
+    recorded = launches(OURS, "nvjet_")
+    assert len({event.name for event in recorded}) >= 6
+    for event in recorded:
         assert_shared_memory(event)
 
 
@@ -371,9 +355,9 @@ def test_nvjet_types_are_those_of_the_inputs() -> None:
 def test_nvjet_layout_is_that_of_the_operands(trace: str, letters: str) -> None:
     """nn.Linear's weight lies transposed; two contiguous tensors do not."""
     events = [e for path in sorted(OURS.glob(f"{trace}_*.json.gz")) for e in kernels(path)]
-    found = [event.name for event in events if event.name.startswith("nvjet_")]
-    assert found
-    for name in found:
+    names = [event.name for event in events if event.name.startswith("nvjet_")]
+    assert names
+    for name in names:
         assert [part.text for part in decode(name).parts if part.field == "layout"] == [letters]
 
 
@@ -406,12 +390,16 @@ def test_elsewhere_too_tiles_are_as_named() -> None:
 
 def shares(folder: Path) -> tuple[float, float]:
     """Share of kernels decoded, by count and by GPU time; printed with what was not."""
-    found = [e for path in sorted(folder.glob("*.json.gz")) for e in kernels(path) if e.kind is Kind.KERNEL]
-    names, times = [e.name for e in found], [float(e.dur) for e in found]
-    count, time = share_decoded(names), share_decoded(names, times)
-    left = sorted({name for name in names if not decode(name).decoded})
-    print(f"{folder}: {len(names)} kernels, {count:.4%} decoded, {time:.4%} of GPU time; not: {left}")
-    for name in set(names):
+    launched = [
+        e for path in sorted(folder.glob("*.json.gz")) for e in kernels(path) if e.kind is Kind.KERNEL
+    ]
+    known = [e for e in launched if decode(e.name).family not in ("plain", "unknown")]
+    count = len(known) / len(launched)
+    time = sum(e.dur for e in known) / sum(e.dur for e in launched)
+    names = {e.name for e in launched}
+    left = sorted(names - {e.name for e in known})
+    print(f"{folder}: {len(launched)} kernels, {count:.4%} decoded, {time:.4%} of GPU time; not: {left}")
+    for name in names:
         assert_covers(decode(name))
     return count, time
 

@@ -1,12 +1,11 @@
-"""Names that are plain text, of libraries other than BLAS: cuDNN, attention, NCCL, copies."""
+"""Rules for the names that other libraries write as plain text: cuDNN, attention, NCCL, copies."""
 
 from __future__ import annotations
 
-import re
-
 from kinetoscope.kernel_names import sources as of
+from kinetoscope.kernel_names.matmul import ARCHITECTURE
 from kinetoscope.kernel_names.parts import Rule
-from kinetoscope.kernel_names.words import ARCHITECTURES, capability, dtype
+from kinetoscope.kernel_names.words import any_of, capability, dtype
 
 CUDNN = (
     Rule(
@@ -16,9 +15,7 @@ CUDNN = (
     ),
     Rule("infer|train|cnn|ops|adv", "library", "which of cuDNN's libraries the kernel is in"),
     Rule("generated", "library", "generated when the plan was built"),
-    Rule(
-        "|".join(ARCHITECTURES), "arch", lambda m: f"written for {ARCHITECTURES[m[0]]}; newer GPUs run it too"
-    ),
+    ARCHITECTURE,
     Rule(r"sm(\d\d+)", "arch", lambda m: capability(m[1])),
     Rule("scudnn", "op", "a convolution in float32 (the letter s is BLAS's)"),
     Rule(r"h\d*cudnn", "op", "a convolution in float16 (the letter h is BLAS's)"),
@@ -46,59 +43,55 @@ _FMHA_TYPES = {
     "Fp16": "float16",
     "Fp32": "float32",
 }
-_FMHA_TYPE = "|".join(_FMHA_TYPES)
+_FMHA_OPERANDS = {
+    "Qkv": "queries, keys and values",
+    "Q": "queries",
+    "Kv": "keys and values",
+    "Acc": "sums",
+    "O": "output",
+}
 
-
-def _fmha_type(match: re.Match[str]) -> str:
-    of_what = {
-        "Qkv": "queries, keys and values",
-        "Q": "queries",
-        "Kv": "keys and values",
-        "Acc": "sums",
-        "O": "output",
-    }
-    return f"{of_what[match[1]]} in {_FMHA_TYPES[match[2]]}"
-
-
-FMHA = (
-    Rule("fmha", "op", "fused multi-head attention", of.TRTLLM_FMHA, whole=False),
-    Rule(r"Sm(\d+)[af]?(?=Kernel)", "arch", lambda m: capability(m[1]), of.TRTLLM_FMHA, whole=False),
-    Rule("Kernel", "op", "kernel", whole=False),
-    Rule(f"(Qkv|Q|Kv|Acc|O)({_FMHA_TYPE})", "dtype", _fmha_type, of.TRTLLM_FMHA, whole=False),
-    Rule(r"H(\d+)", "head", "size of a head: {0}", of.TRTLLM_FMHA, whole=False),
-    Rule(r"HQk(\d+)", "head", "size of a head of queries and keys: {0}", of.TRTLLM_FMHA, whole=False),
-    Rule(r"HV(\d+)", "head", "size of a head of values: {0}", of.TRTLLM_FMHA, whole=False),
-    Rule(
-        "(?:Layout)?(PagedKv|SeparateQkv|PackedQkv|ContiguousKv)",
-        "layout",
-        "how queries, keys and values lie in memory (PagedKv: keys and values in pages)",
-        of.TRTLLM_FMHA,
-        whole=False,
-    ),
-    Rule(
-        "(?:Mask)?(SlidingOrChunkedCausal|Causal|Dense|Custom)",
-        "mask",
-        "which positions a query sees (Dense: all; Causal: none after it; Sliding: only the last ones)",
-        of.TRTLLM_FMHA,
-        whole=False,
-    ),
-    Rule(r"P(\d+)", "layout", "pages of {0} tokens", of.TRTLLM_FMHA, whole=False),
-    Rule(
-        "VarSeq(?:Len)?", "layout", "sequences of different lengths in one batch", of.TRTLLM_FMHA, whole=False
-    ),
-    Rule(r"(?:TileSize)?Q(\d+)", "tile", "{0} queries at a time", of.TRTLLM_FMHA, whole=False),
-    Rule(r"(?:TileSize)?Kv(\d+)", "tile", "{0} keys and values at a time", of.TRTLLM_FMHA, whole=False),
-    Rule(
-        "Persistent",
-        "schedule",
-        "one thread block stays and takes one piece of work after another",
-        whole=False,
-    ),
-    Rule("Static", "schedule", "each thread block has a fixed piece of work", whole=False),
-    Rule("Context", "op", "for the prompt (many queries at once)", of.TRTLLM_FMHA, whole=False),
-    Rule("ForGen(?:eration)?", "op", "for generating (few queries at once)", of.TRTLLM_FMHA, whole=False),
-    Rule("(?:[A-Z][a-z]+|[A-Z]+|[a-z]+|[0-9]+)", "unknown", "not in this decoder", known=False, whole=False),
+# The tokens of these names follow each other without separators.
+FMHA = tuple(
+    rule._replace(whole=False)
+    for rule in (
+        Rule("fmha", "op", "fused multi-head attention", of.TRTLLM_FMHA),
+        Rule(r"Sm(\d+)[af]?(?=Kernel)", "arch", lambda m: capability(m[1]), of.TRTLLM_FMHA),
+        Rule("Kernel", "op", "kernel"),
+        Rule(
+            f"({any_of(_FMHA_OPERANDS)})({any_of(_FMHA_TYPES)})",
+            "dtype",
+            lambda m: f"{_FMHA_OPERANDS[m[1]]} in {_FMHA_TYPES[m[2]]}",
+            of.TRTLLM_FMHA,
+        ),
+        Rule(r"H(\d+)", "head", "size of a head: {0}", of.TRTLLM_FMHA),
+        Rule(r"HQk(\d+)", "head", "size of a head of queries and keys: {0}", of.TRTLLM_FMHA),
+        Rule(r"HV(\d+)", "head", "size of a head of values: {0}", of.TRTLLM_FMHA),
+        Rule(
+            "(?:Layout)?(PagedKv|SeparateQkv|PackedQkv|ContiguousKv)",
+            "layout",
+            "how queries, keys and values lie in memory (PagedKv: keys and values in pages)",
+            of.TRTLLM_FMHA,
+        ),
+        Rule(
+            "(?:Mask)?(SlidingOrChunkedCausal|Causal|Dense|Custom)",
+            "mask",
+            "which positions a query sees (Dense: all; Causal: none after it; Sliding: only the last ones)",
+            of.TRTLLM_FMHA,
+        ),
+        Rule(r"P(\d+)", "layout", "pages of {0} tokens", of.TRTLLM_FMHA),
+        Rule("VarSeq(?:Len)?", "layout", "sequences of different lengths in one batch", of.TRTLLM_FMHA),
+        Rule(r"(?:TileSize)?Q(\d+)", "tile", "{0} queries at a time", of.TRTLLM_FMHA),
+        Rule(r"(?:TileSize)?Kv(\d+)", "tile", "{0} keys and values at a time", of.TRTLLM_FMHA),
+        Rule("Persistent", "schedule", "one thread block stays and takes one piece of work after another"),
+        Rule("Static", "schedule", "each thread block has a fixed piece of work"),
+        Rule("Context", "op", "for the prompt (many queries at once)", of.TRTLLM_FMHA),
+        Rule("ForGen(?:eration)?", "op", "for generating (few queries at once)", of.TRTLLM_FMHA),
+        Rule("(?:[A-Z][a-z]+|[A-Z]+|[a-z]+|[0-9]+)", "unknown", "not in this decoder", known=False),
+    )
 )
+
+_PARAMETERS = Rule(r"(?<=\()[^()]+", "parameters", "types of the kernel's C++ parameters", whole=False)
 
 MEMORY_EFFICIENT = (
     Rule("fmha", "op", "fused multi-head attention", of.MEM_EFF),
@@ -110,11 +103,11 @@ MEMORY_EFFICIENT = (
     Rule("rf", "epilogue", "the output stays in registers until it is done", of.MEM_EFF),
     Rule("gmem", "epilogue", "the output is kept in global memory between steps", of.MEM_EFF),
     Rule(r"sm(\d\d+)", "arch", lambda m: capability(m[1]), of.MEM_EFF),
-    Rule(r"(?<=\()[^()]+", "parameters", "types of the kernel's C++ parameters", whole=False),
+    _PARAMETERS,
 )
 
 _COPYING = ("AllGather", "SendRecv", "Broadcast")
-"""They combine no values, whatever sum and type their names may carry."""
+"""Collectives that combine no values, even where their names carry a sum and a type"""
 _ALGORITHMS = {
     "RING": "around a ring of GPUs",
     "TREE": "up and down a tree of GPUs",
@@ -144,18 +137,8 @@ NCCL = (
         of.NCCL,
         once=True,
     ),
-    Rule(
-        "|".join(sorted(_ALGORITHMS, key=len, reverse=True)),
-        "algorithm",
-        lambda m: _ALGORITHMS[m[0]],
-        of.NCCL_ENV,
-    ),
-    Rule(
-        "|".join(sorted(_PROTOCOLS, key=len, reverse=True)),
-        "protocol",
-        lambda m: _PROTOCOLS[m[0]],
-        of.NCCL_ENV,
-    ),
+    Rule(any_of(_ALGORITHMS), "algorithm", lambda m: _ALGORITHMS[m[0]], of.NCCL_ENV),
+    Rule(any_of(_PROTOCOLS), "protocol", lambda m: _PROTOCOLS[m[0]], of.NCCL_ENV),
     Rule(
         "Sum|Prod|MinMax|Min|Max|Avg|PreMulSum|SumPostDiv",
         "op",
@@ -169,7 +152,7 @@ NCCL = (
         of.NCCL,
     ),
     Rule("Generic", "op", "the kernel for every case that has none of its own", of.NCCL),
-    Rule(r"(?<=\()[^()]+", "parameters", "types of the kernel's C++ parameters", whole=False),
+    _PARAMETERS,
 )
 
 _PLACES = {

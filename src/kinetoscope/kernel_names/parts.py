@@ -1,4 +1,4 @@
-"""What a decoded kernel name consists of, and how a name is cut into parts by rules."""
+"""What a decoded kernel name consists of, and how rules cut a name into parts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,7 @@ NOT_DOCUMENTED = "not documented by its maker"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One token of a kernel's name.
-
-    ``known`` means: documented, or a plain word, or checked against recorded launches (``source`` says
-    which).  A part that is not known may still carry what was observed about it, never a guess.
-    """
+    """One token of a kernel's name."""
 
     text: str
     """exactly as it stands in the name"""
@@ -28,8 +24,10 @@ class Part:
     """a slug: library, arch, dtype, instruction, tile, cluster, stages, layout, epilogue, op, ..., unknown"""
     meaning: str
     known: bool
+    """The meaning is documented, or is that of a plain word, or was checked on recorded launches.  An unknown
+    part may still say what we observed about it, but never a guess."""
     source: str = ""
-    """URL or document; empty if the word says it itself or nothing is known"""
+    """a URL or a document; empty where the word speaks for itself or nothing is known"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +36,12 @@ class KernelName:
 
     name: str
     family: str
-    """a slug; ``plain``: an identifier anybody could have chosen; ``unknown``: nothing recognised"""
+    """a slug; ``plain``: an identifier anybody could have chosen; ``unknown``: nothing recognized"""
     maker: str
     """who wrote or generated the kernel, or "unknown\""""
     what: str
     """one sentence"""
     parts: tuple[Part, ...]
-
-    @property
-    def decoded(self) -> bool:
-        """Whether the family is known, so that the name says more than itself."""
-        return self.family not in ("plain", "unknown")
 
 
 class Placed(NamedTuple):
@@ -59,7 +52,7 @@ class Placed(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """How a token is recognised and what it means."""
+    """How a token is recognized and what it means."""
 
     pattern: str
     """a regular expression, tried where a token may start"""
@@ -69,9 +62,9 @@ class Rule(NamedTuple):
     source: str = ""
     known: bool = True
     once: bool = False
-    """the rule holds for the first token it fits; a later one is read by the rules after it"""
+    """The rule applies only to the first token it fits; the rules after it read a later one."""
     whole: bool = True
-    """the token has to end where the match ends (False: the next token follows without separator)"""
+    """The token has to end where the match ends.  If false, another token may follow without a separator."""
 
 
 @lru_cache(maxsize=1024)
@@ -80,10 +73,10 @@ def _compiled(pattern: str, whole: bool) -> re.Pattern[str]:
 
 
 def scan(name: str, rules: Iterable[Rule], start: int = 0, end: int | None = None) -> list[Placed]:
-    """The parts of ``name[start:end]`` by the first rule that fits at each token; unknown where none does."""
+    """The parts of ``name[start:end]``, each by the first rule that fits; unknown where none does."""
     end = len(name) if end is None else end
     left = list(rules)
-    found: list[Placed] = []
+    placed: list[Placed] = []
     at = start
     while at < end:
         if name[at] in SEPARATORS:
@@ -94,7 +87,7 @@ def scan(name: str, rules: Iterable[Rule], start: int = 0, end: int | None = Non
             if match is not None and match.end() > at:
                 meaning = rule.meaning
                 text = meaning.format(*match.groups()) if isinstance(meaning, str) else meaning(match)
-                found.append(Placed(at, Part(match[0], rule.field, text, rule.known, rule.source)))
+                placed.append(Placed(at, Part(match[0], rule.field, text, rule.known, rule.source)))
                 at = match.end()
                 if rule.once:
                     del left[index]
@@ -103,18 +96,18 @@ def scan(name: str, rules: Iterable[Rule], start: int = 0, end: int | None = Non
             stop = at
             while stop < end and name[stop] not in SEPARATORS:
                 stop += 1
-            found.append(Placed(at, unknown(name[at:stop])))
+            placed.append(Placed(at, unknown(name[at:stop])))
             at = stop
-    return found
+    return placed
 
 
 def unknown(text: str) -> Part:
-    """The part nothing is known about."""
+    """A part about which nothing is known."""
     return Part(text, "unknown", f"unknown: {NOT_DOCUMENTED}, or not in this decoder", False)
 
 
 def cover(name: str, placed: Iterable[Placed]) -> tuple[Part, ...]:
-    """``placed`` in order, without overlaps, and the gaps between them as unknown parts."""
+    """The parts in order and without overlaps, with unknown parts for the gaps between them."""
     parts: list[Part] = []
     at = 0
     for start, part in sorted(placed, key=lambda p: p.start):

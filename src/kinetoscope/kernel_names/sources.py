@@ -1,4 +1,4 @@
-"""Where the meanings of the fields are known from."""
+"""Where the meanings of the parts are known from."""
 
 CUBLAS = "https://docs.nvidia.com/cuda/cublas/index.html"
 CUBLAS_LETTERS = "https://docs.nvidia.com/cuda/cublas/index.html#cublasoperation-t"
@@ -13,17 +13,10 @@ NOT_TOLD = "https://github.com/NVIDIA/TensorRT-LLM/issues/1541"
 """Asked what the parts of a cuBLAS name mean, NVIDIA answered that it is confidential."""
 NOT_CUTLASS = "https://github.com/NVIDIA/cutlass/issues/1025"
 """A CUTLASS maintainer confirms a reading of ``cutlass_80_…`` and says ``ampere_…`` is not CUTLASS."""
-SHARED_MEMORY = (
-    "checked on recorded launches (tests/measure/test_kernel_names.py): shared memory is "
-    "(M + N) x K x 2 bytes x stages, plus about 16 KiB"
-)
-GRID = (
-    "checked on recorded launches (tests/measure/test_kernel_names.py): there are as many thread blocks as "
-    "tiles, rounded up to whole clusters"
-)
-RECORDED_TYPES = (
-    "checked on recorded launches (tests/measure/test_kernel_names.py): every tst kernel had bfloat16 inputs"
-)
+_RECORDED = "checked on recorded launches (tests/kernel_names/test_kernel_names.py): "
+SHARED_MEMORY = _RECORDED + "shared memory is (M + N) x K x 2 bytes x stages, plus about 16 KiB"
+GRID = _RECORDED + "there are as many thread blocks as tiles, rounded up to whole clusters"
+RECORDED_TYPES = _RECORDED + "every tst kernel had bfloat16 inputs"
 CUTLASS = "https://docs.nvidia.com/cutlass/media/docs/cpp/profiler.html#cutlass-3-0-gemm-procedural-names"
 CUTLASS_2 = "https://github.com/NVIDIA/cutlass/blob/main/python/cutlass_library/gemm_operation.py"
 """``procedural_name``: architecture, extended name (C type, core name, A type), tile, layout, alignment."""
@@ -52,7 +45,6 @@ INDUCTOR_TEMPLATE = "https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_indu
 TRITON = "https://triton-lang.org/main/python-api/generated/triton.jit.html"
 LIGER = "https://github.com/linkedin/Liger-Kernel/tree/main/src/liger_kernel/ops"
 _ATEN = "https://github.com/pytorch/pytorch/blob/v2.13.0/aten/src/ATen/native/cuda/"
-ATEN = _ATEN
 ATEN_LOOPS = _ATEN + "CUDALoops.cuh"
 ATEN_REDUCE = _ATEN + "Reduce.cuh"
 ATEN_MULTI = _ATEN + "MultiTensorApply.cuh"

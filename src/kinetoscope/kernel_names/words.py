@@ -1,6 +1,8 @@
-"""Words that mean the same in names of several makers: number types, architectures, layout letters."""
+"""Words that mean the same in the names of several makers: number types, architectures, layout letters."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 DTYPES = {
     "f64": "float64",
@@ -17,7 +19,7 @@ DTYPES = {
     "s32": "int32",
     "void": "none",
 }
-"""Short names of number types, as CUTLASS writes them."""
+"""Short names of number types, as CUTLASS writes them"""
 _ALIASES = {
     "fp64": "f64",
     "fp32": "f32",
@@ -27,8 +29,15 @@ _ALIASES = {
     "double": "f64",
     "bfloat16": "bf16",
 }
-DTYPE = "|".join(sorted([*DTYPES, *_ALIASES], key=len, reverse=True))
-"""A regular expression for any of them."""
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A regular expression for any of ``words``, the longest that fits."""
+    return "|".join(sorted(words, key=len, reverse=True))
+
+
+DTYPE = any_of([*DTYPES, *_ALIASES])
+"""A regular expression for any short name of a number type."""
 
 CPP_TYPES = {
     "float": "float32",
@@ -86,18 +95,9 @@ CAPABILITIES = {
 
 BLAS_LETTERS = {"s": "float32", "d": "float64", "h": "float16", "c": "complex64", "z": "complex128"}
 
-LAYOUT_LETTERS = """\
-BLAS counts a matrix column by column. For C = op(A) op(B), with C of M x N and K summed over, N means the
-operand is used as it lies in memory and T that it is transposed: an N for A has M contiguous, a T has K
-contiguous; an N for B has K contiguous, a T has N contiguous. PyTorch's tensors are row by row, and such a
-tensor read column by column is its transpose. So for C = X W PyTorch asks for the transpose, C' = W' X':
-BLAS's A is PyTorch's *second* operand, BLAS's M its number of columns. `x @ w` on contiguous tensors is NN;
-nn.Linear, whose weight is stored as (out, in), is TN."""
-"""What the letters n and t in a GEMM's name say, for readers who think row by row."""
-
 
 def dtype(word: str) -> str:
-    """A number type spelt out, ``word`` itself if it is none of ours."""
+    """A number type spelled out; ``word`` itself if we do not know it."""
     return DTYPES.get(_ALIASES.get(word.lower(), word.lower()), word)
 
 
@@ -109,7 +109,15 @@ def capability(digits: str) -> str:
 
 
 def layout(a: str, b: str) -> str:
-    """What two layout letters say about op(A) and op(B), column by column as BLAS counts."""
+    """What two layout letters, n or t, say about op(A) and op(B).
+
+    BLAS counts a matrix column by column.  For C = op(A) op(B), with C of M x N and K summed over, N means
+    that the operand is used as it lies in memory, and T that it is transposed.  An N for A has M contiguous,
+    a T has K contiguous; an N for B has K contiguous, a T has N contiguous.  PyTorch's tensors are row by
+    row, and such a tensor read column by column is its transpose.  So for C = X W PyTorch asks for the
+    transpose, C' = W' X': BLAS's A is PyTorch's *second* operand, and BLAS's M is its number of columns.
+    ``x @ w`` on contiguous tensors is NN; nn.Linear, whose weight is stored as (out, in), is TN.
+    """
     first = "K" if a.lower() == "t" else "M"
     second = "N" if b.lower() == "t" else "K"
     common = {

@@ -1,8 +1,8 @@
-"""Names of matrix multiplications on NVIDIA GPUs: nvjet, CUTLASS, xmma, and those by architecture.
+"""Rules for the names of matrix multiplications: nvjet, CUTLASS, xmma, those by architecture, Tensile.
 
-NVIDIA documents CUTLASS's names and none of cuBLAS's (asked, it called them confidential: see
-:data:`~kinetoscope.kernel_names.sources.NOT_TOLD`).  Of the latter only what is a plain word, or was
-checked on recorded launches, is called known.
+NVIDIA documents CUTLASS's names but none of cuBLAS's.  When asked, it called them confidential (see
+:data:`~kinetoscope.kernel_names.sources.NOT_TOLD`).  So we call a part of a cuBLAS name known only if it is a
+plain word, or if we checked it on recorded launches.  AMD documents most parts of Tensile's names.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from kinetoscope.kernel_names.parts import NOT_DOCUMENTED, Rule
 from kinetoscope.kernel_names.words import (
     ARCHITECTURES,
     BLAS_LETTERS,
-    CAPABILITIES,
     DTYPE,
+    any_of,
     capability,
     dtype,
     layout,
@@ -38,44 +38,33 @@ _SHAPES = {
 """Digits run together in a name -> the M x N x K of an ``mma`` or ``wmma`` instruction."""
 
 
-def _cublaslt_types(match: re.Match[str]) -> str:
-    inputs, sums, result = (_CUBLASLT_TYPES[letter] for letter in match[0])
-    return f"A and B in {inputs}, sums in {sums}, result in {result}"
-
-
 def _instruction(match: re.Match[str]) -> str:
-    letter, digits, through, kind = match.groups()
+    letter, digits, through, operation = match.groups()
     sums = BLAS_LETTERS.get(letter, {"i": "int32"}.get(letter, letter))
     shape = digits if "x" in digits else _SHAPES.get(digits, "")
-    told = f"{shape} (M x N x K)" if shape else "whose shape this decoder can't tell from the digits"
+    shape = f"{shape} (M x N x K)" if shape else "whose shape this decoder can't tell from the digits"
     rounded = f", inputs rounded to {dtype(through)}" if through else ""
-    return f"{_KINDS[kind]} by the Tensor Core instruction {told}, sums in {sums}{rounded}"
-
-
-def _simple(match: re.Match[str]) -> str:
-    kind = _KINDS[match[2]]
-    return f"{kind} in {BLAS_LETTERS[match[1]]}: the letter is BLAS's"
-
-
-def _capability(match: re.Match[str]) -> str:
-    return capability(match[1])
-
-
-def _dtype(match: re.Match[str]) -> str:
-    return dtype(match[0])
+    return f"{_OPERATIONS[operation]} by the Tensor Core instruction {shape}, sums in {sums}{rounded}"
 
 
 def _layout(match: re.Match[str]) -> str:
     return layout(match[1], match[2])
 
 
-_KINDS = {
+_OPERATIONS = {
     "gemm": "matrix multiplication",
     "fprop": "convolution, forward",
     "dgrad": "convolution, gradient of the input",
     "wgrad": "convolution, gradient of the weight",
 }
-_KIND = "|".join(_KINDS)
+_OPERATION = "|".join(_OPERATIONS)
+_BLAS_NAME = Rule(
+    rf"([sdhcz])({_OPERATION})",
+    "op",
+    lambda m: f"{_OPERATIONS[m[2]]} in {BLAS_LETTERS[m[1]]}: the letter is BLAS's",
+    of.CUBLAS,
+    once=True,
+)
 _EPILOGUE = Rule(
     "bias|relu|gelu|dgelu|drelu|gelubias|relubias|bgrada|bgradb|dgelubgrad|drelubgrad|(?:relu|gelu)aux",
     "epilogue",
@@ -89,7 +78,17 @@ _EPILOGUE = Rule(
 _SPLIT_K = Rule(
     "split[kK]", "split-k", "the sum over K is shared by several thread blocks, whose parts are added later"
 )
-_SM = Rule(rf"sm({'|'.join(CAPABILITIES)}|\d\d+)[af]?", "arch", _capability)
+_SM = Rule(r"sm(\d\d+)[af]?", "arch", lambda m: capability(m[1]))
+ARCHITECTURE = Rule(
+    "|".join(ARCHITECTURES), "arch", lambda m: f"written for {ARCHITECTURES[m[0]]}; newer GPUs run it too"
+)
+_SLICES = Rule(
+    r"(\d+)x(\d+)",
+    "stages",
+    "K is walked {0} at a time; slices of A and B held in shared memory at once: {1}",
+    of.SHARED_MEMORY,
+    once=True,
+)
 _CLUSTER = "thread blocks that form a cluster and share shared memory: {0} along M, {1} along N"
 
 NVJET = (
@@ -101,9 +100,9 @@ NVJET = (
     ),
     _SM,
     Rule(
-        "[hsdct]{3}",
+        "([hsdct])([hsdct])([hsdct])",
         "dtype",
-        _cublaslt_types,
+        lambda m: "A and B in {}, sums in {}, result in {}".format(*map(_CUBLASLT_TYPES.get, m.groups())),
         f"letters: {of.CUBLASLT_HSH}; t: {of.RECORDED_TYPES}",
         once=True,
     ),
@@ -123,13 +122,7 @@ NVJET = (
         of.SHARED_MEMORY,
         once=True,
     ),
-    Rule(
-        r"(\d+)x(\d+)",
-        "stages",
-        "K is walked {0} at a time; slices of A and B held in shared memory at once: {1}",
-        of.SHARED_MEMORY,
-        once=True,
-    ),
+    _SLICES,
     Rule(r"(\d+)x(\d+)", "cluster", _CLUSTER, of.GRID, once=True),
     Rule(
         "2cta",
@@ -178,10 +171,13 @@ CUTLASS_2 = (
     Rule("cutlass", "library", "generated from CUTLASS 2 templates", of.CUTLASS_2),
     *_TENSOR_CORES,
     Rule(
-        rf"({DTYPE})(?=_[a-z]\d+\w*?(?:{_KIND}))", "dtype", lambda m: f"result: {dtype(m[1])}", of.CUTLASS_2
+        rf"({DTYPE})(?=_[a-z]\d+\w*?(?:{_OPERATION}))",
+        "dtype",
+        lambda m: f"result: {dtype(m[1])}",
+        of.CUTLASS_2,
     ),
-    Rule(rf"([a-z])(\d+)({DTYPE})?({_KIND})", "instruction", _instruction, of.CUTLASS, once=True),
-    Rule(rf"([sdhcz])({_KIND})", "op", _simple, of.CUTLASS, once=True),
+    Rule(rf"([a-z])(\d+)({DTYPE})?({_OPERATION})", "instruction", _instruction, of.CUTLASS, once=True),
+    _BLAS_NAME._replace(source=of.CUTLASS),
     Rule(DTYPE, "dtype", lambda m: f"A and B: {dtype(m[0])}", of.CUTLASS_2),
     _EPILOGUE,
     Rule(
@@ -191,24 +187,20 @@ CUTLASS_2 = (
         of.CUTLASS_2,
         once=True,
     ),
-    Rule(
-        r"(\d+)x(\d+)",
-        "stages",
-        "K is walked {0} at a time; slices of A and B held in shared memory at once: {1}",
-        of.CUTLASS_2,
-        once=True,
-    ),
+    _SLICES._replace(source=of.CUTLASS_2),
     _SPLIT_K,
     Rule("([nt])([nt])", "layout", _layout, of.CUTLASS),
     _ALIGN,
-    Rule(r"(\d\d+)", "arch", _capability, of.NOT_CUTLASS, once=True),
+    Rule(r"(\d\d+)", "arch", lambda m: capability(m[1]), of.NOT_CUTLASS, once=True),
 )
 
 CUTLASS_3 = (
     Rule("cutlass3x", "library", "generated from CUTLASS 3 templates", of.CUTLASS),
     _SM,
     *_TENSOR_CORES,
-    Rule(rf"([a-z])(\d+x\d+x\d+)({DTYPE})?({_KIND})", "instruction", _instruction, of.CUTLASS, once=True),
+    Rule(
+        rf"([a-z])(\d+x\d+x\d+)({DTYPE})?({_OPERATION})", "instruction", _instruction, of.CUTLASS, once=True
+    ),
     Rule(rf"()()({DTYPE})?(gemm)", "op", "matrix multiplication", of.CUTLASS, once=True),
     Rule(
         rf"({DTYPE})_({DTYPE})_({DTYPE})_({DTYPE})_({DTYPE})",
@@ -219,7 +211,7 @@ CUTLASS_3 = (
         of.CUTLASS,
         once=True,
     ),
-    Rule(DTYPE, "dtype", _dtype),
+    Rule(DTYPE, "dtype", lambda m: dtype(m[0])),
     _EPILOGUE,
     Rule(
         r"(\d+)x(\d+)x(\d+)",
@@ -257,7 +249,7 @@ XMMA = (
         "a code generator of NVIDIA's that cuBLAS and cuDNN use; its names are not documented",
         of.NOT_TOLD,
     ),
-    Rule(_KIND, "op", lambda m: _KINDS[m[0]]),
+    Rule(_OPERATION, "op", lambda m: _OPERATIONS[m[0]]),
     Rule(
         "implicit_gemm", "op", "the convolution as a matrix multiplication whose operand is never written out"
     ),
@@ -290,11 +282,9 @@ XMMA = (
 )
 
 BY_ARCHITECTURE = (
-    Rule(
-        "|".join(ARCHITECTURES), "arch", lambda m: f"written for {ARCHITECTURES[m[0]]}; newer GPUs run it too"
-    ),
-    Rule(rf"([a-z])(\d+)({DTYPE})?({_KIND})", "instruction", _instruction, of.PTX_MMA, once=True),
-    Rule(rf"([sdhcz])({_KIND})", "op", _simple, of.CUBLAS, once=True),
+    ARCHITECTURE,
+    Rule(rf"([a-z])(\d+)({DTYPE})?({_OPERATION})", "instruction", _instruction, of.PTX_MMA, once=True),
+    _BLAS_NAME,
     Rule(DTYPE, "dtype", lambda m: f"{dtype(m[0])}; of which matrix is not documented"),
     Rule(
         r"(\d+)x(\d+)",
@@ -334,4 +324,135 @@ TRTLLM_GEN = (
     Rule("swiGlu|silu|gelu|relu2?", "epilogue", "this activation is applied before the result is stored"),
     _SM,
     Rule("(?i:nvfp4|mxfp4|splitk)", "unknown", "not documented", known=False),
+)
+
+_TENSILE_TYPES = {
+    "S": "float32",
+    "D": "float64",
+    "C": "complex64",
+    "Z": "complex128",
+    "H": "float16",
+    "B": "bfloat16",
+    "I8": "int8",
+    "I": "int32",
+    "F8": "float8",
+    "B8": "bfloat8",
+    "X": "xfloat32",
+}
+_TENSILE_PARAMETERS = {
+    "1LDSB": "1LDSBuffer",
+    "APM": "AggressivePerfMode",
+    "AF0EM": "AssertFree0ElementMultiple",
+    "AF1EM": "AssertFree1ElementMultiple",
+    "ASEM": "AssertSummationElementMultiple",
+    "BL": "BufferLoad",
+    "BS": "BufferStore",
+    "DU": "DepthU",
+    "DTL": "DirectToLds",
+    "DTVA": "DirectToVgprA",
+    "DTVB": "DirectToVgprB",
+    "EPS": "ExpandPointerSwap",
+    "FL": "FractionalLoad",
+    "GLS": "GroupLoadStore",
+    "GRCGA": "GlobalReadCoalesceGroupA",
+    "GRCGB": "GlobalReadCoalesceGroupB",
+    "GRPM": "GlobalReadPerMfma",
+    "GRVW": "GlobalReadVectorWidth",
+    "GSU": "GlobalSplitU",
+    "GSUA": "GlobalSplitUAlgorithm",
+    "IU": "InnerUnroll",
+    "KL": "KernelLanguage",
+    "LBSPP": "LdsBlockSizePerPad",
+    "LDL": "LocalDotLayout",
+    "LPA": "LdsPadA",
+    "LPB": "LdsPadB",
+    "LRVW": "LocalReadVectorWidth",
+    "LWPM": "LocalWritePerMfma",
+    "MIAV": "MIArchVgpr",
+    "MO": "MaxOccupancy",
+    "NEPBS": "NumElementsPerBatchStore",
+    "NLCA": "NumLoadsCoalescedA",
+    "NLCB": "NumLoadsCoalescedB",
+    "NTA": "NonTemporalA",
+    "NTB": "NonTemporalB",
+    "NTC": "NonTemporalC",
+    "NTD": "NonTemporalD",
+    "ONLL": "OptNoLoadLoop",
+    "PAP": "PrefetchAcrossPersistent",
+    "PGR": "PrefetchGlobalRead",
+    "PK": "PersistentKernel",
+    "PLR": "PrefetchLocalRead",
+    "SGR": "ScheduleGlobalRead",
+    "SIA": "ScheduleIterAlg",
+    "SLW": "ScheduleLocalWrite",
+    "SPO": "StorePriorityOpt",
+    "SRVW": "StoreRemapVectorWidth",
+    "SS": "SourceSwap",
+    "SSO": "StoreSyncOpt",
+    "SU": "StaggerU",
+    "SUM": "StaggerUMapping",
+    "SUS": "StaggerUStride",
+    "SVW": "StoreVectorWidth",
+    "TLDS": "TransposeLDS",
+    "USFGRO": "UseSgprForGRO",
+    "VAW": "VectorAtomicWidth",
+    "VS": "VectorStore",
+    "VW": "VectorWidth",
+    "WGM": "WorkGroupMapping",
+    "WS": "WavefrontSize",
+    "WSGRA": "WaveSeparateGlobalReadA",
+    "WSGRB": "WaveSeparateGlobalReadB",
+}
+"""From the table in AMD's documentation.  Parameters of newer releases are not in it and stay unknown."""
+
+
+def _tensile_operand(match: re.Match[str]) -> str:
+    name, indices = match[1], match[2]
+    if name == "C":
+        return f"the result, with indices {', '.join(indices)} (the first is the one contiguous in memory)"
+    transposed = indices.find("l") < indices.find("i" if name == "A" else "j")
+    flag = (transposed and name == "A") or (not transposed and name == "B")
+    return (
+        f"{name}, with indices {', '.join(indices)}: {indices[0]} is contiguous, l is summed over, "
+        f"k counts the batch; in BLAS's letters {'T' if flag else 'N'}"
+    )
+
+
+def _tensile_types(match: re.Match[str]) -> str:
+    return f"{_TENSILE_TYPES[match[1]]}; B: the kernel can use beta, that is add to C"
+
+
+TENSILE = (
+    Rule("(C)([ijklm]{2,5})", "op", _tensile_operand, of.TENSILE),
+    Rule("(A)([ijklm]{2,5})", "layout", _tensile_operand, of.TENSILE),
+    Rule("(B)([ijklm]{2,5})", "layout", _tensile_operand, of.TENSILE),
+    Rule(f"({any_of(_TENSILE_TYPES)})B", "dtype", _tensile_types, of.TENSILE, once=True),
+    Rule(
+        r"MT(\d+)x(\d+)x(\d+)",
+        "tile",
+        "macro tile of one work-group: {0} x {1} of the result; {2} along the sum at a time",
+        of.TENSILE,
+    ),
+    Rule(r"MI(\d+)x(\d+)x(\d+)(?:x(\d+))?", "instruction", "the matrix instruction's size", of.TENSILE),
+    Rule(r"ISA(\d+[a-z]?)", "arch", lambda m: f"the GPU's instruction set: gfx{m[1].lower()}", of.TENSILE),
+    Rule(r"WG(\d+)_(\d+)_(\d+)", "threads", "work-group of {0} x {1} threads, sum split {2}", of.TENSILE),
+    Rule(r"TT(\d+)_(\d+)", "tile", "tile of one thread: {0} x {1}", of.TENSILE),
+    Rule("Bias", "epilogue", "can add a bias"),
+    Rule(
+        rf"({any_of(_TENSILE_PARAMETERS)})(n?\d+)",
+        "parameter",
+        lambda m: f"Tensile's {_TENSILE_PARAMETERS[m[1]]} = {m[2].replace('n', '-')}",
+        of.TENSILE,
+    ),
+)
+
+INDUCTOR_TEMPLATES = (
+    "mm|bmm|addmm|baddbmm|scaled_mm|int_mm|mm_plus_mm|flex_(?:attention|decoding)|convolution[23]d"
+)
+INDUCTOR_TEMPLATE = (
+    Rule(
+        "triton", "library", "a Triton kernel that Inductor (torch.compile) generated", of.INDUCTOR_TEMPLATE
+    ),
+    Rule(INDUCTOR_TEMPLATES, "op", "the template", of.INDUCTOR_TEMPLATE),
+    Rule(r"\d+", "number", "number of the configuration tried", of.INDUCTOR_TEMPLATE),
 )
