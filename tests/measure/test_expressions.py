@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ from kinetoscope.measure.csvtable import CsvTable
 from kinetoscope.measure.errors import ExpressionError, UnitError
 from kinetoscope.measure.expressions import evaluate, show
 from kinetoscope.measure.quantity import Quantity
-from kinetoscope.measure.selection import name_pattern
+from kinetoscope.measure.selection import matches
 from kinetoscope.measure.vocabulary import VOCABULARY
 from kinetoscope.trace import load
 
@@ -273,9 +274,17 @@ def test_the_steps_own_range_is_no_annotation() -> None:
 
 
 def test_brackets_in_a_pattern_are_brackets() -> None:
-    assert name_pattern("f[a]*").match("f[a]<int*>")
-    assert not name_pattern("f[a]*").match("fa")
-    assert not name_pattern("F*").match("f")
+    assert matches("f[a]<int*>", "f[a]*")
+    assert not matches("fa", "f[a]*")
+    assert not matches("f", "F*")
+    assert matches("k<[1]>", "k<[1]*") and not matches("k1", "k[1]")
+
+
+def test_a_pattern_of_many_stars_is_held_against_a_long_name_in_no_time() -> None:
+    begin = time.process_time()
+    assert not matches("a" * 50_000, "*a*a*a*b")
+    assert matches("a" * 50_000 + "b", "a*a*a*b")
+    assert time.process_time() - begin < 1
 
 
 def test_every_word_says_what_it_is() -> None:

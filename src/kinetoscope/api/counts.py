@@ -86,7 +86,7 @@ def _fits(events: tuple[Event, ...], pattern: str | None) -> list[bool]:
         return [True] * len(events)
     if not isinstance(pattern, str):
         raise TypeError(f"a pattern is text, such as 'aten::*mm', not {type(pattern).__name__}")
-    from kinetoscope.draw.names import matches
+    from kinetoscope.measure.selection import matches
 
     return [matches(event.name, pattern) for event in events]
 

@@ -39,7 +39,7 @@ class Events(list[Event]):
 
     def __contains__(self, wanted: object) -> bool:
         if isinstance(wanted, str):
-            from kinetoscope.draw.names import matches
+            from kinetoscope.measure.selection import matches
 
             return any(matches(event.name, wanted) for event in self)
         if isinstance(wanted, Event):

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from kinetoscope.draw import window as windows
 from kinetoscope.draw.geometry import NARROW, WIDE, Arrow, Band, Bar, Lane, Layout, Style, Tick
 from kinetoscope.draw.label import write_labels
-from kinetoscope.draw.names import matches
 from kinetoscope.draw.palette import kind_class
 from kinetoscope.draw.rows import lane_rows
 from kinetoscope.draw.text_metrics import text_width, truncate
+from kinetoscope.measure.selection import matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,7 @@
-"""Names of events made short enough for a picture, and matched by pattern."""
+"""Names of events made short enough for a picture."""
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from functools import lru_cache
 
@@ -19,20 +18,6 @@ _NOT_TEXT = re.compile(
 def clean(text: str) -> str:
     """``text`` on one line, without what no XML document can hold, and without what hides or turns text."""
     return _NOT_TEXT.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def matches(name: str, pattern: str) -> bool:
-    """Whether ``name`` is ``pattern`` or fits it, where ``*`` is any text and ``?`` one character.
-
-    Brackets mean themselves: kernel names are full of them.
-    """
-    return name == pattern or _compiled(pattern).fullmatch(name) is not None
-
-
-@lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    # fnmatch's expression never tries a name twice, however many stars: names may be very long.
-    return re.compile(fnmatch.translate(pattern.replace("[", "[[]")))
 
 
 @lru_cache(maxsize=4096)

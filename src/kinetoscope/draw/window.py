@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from kinetoscope.draw.names import matches
+from kinetoscope.measure.selection import matches
 from kinetoscope.trace.events import Kind
 
 if TYPE_CHECKING:

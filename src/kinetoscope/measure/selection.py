@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from kinetoscope.measure.errors import ExpressionError, suggestion
@@ -72,9 +72,9 @@ class Selection:
         """The events whose name matches ``pattern`` (``*`` and ``?``, case counts); maybe none."""
         if not isinstance(pattern, str):
             raise ExpressionError(f'a name or pattern in quotes is needed: {self.source}["aten::*"].')
-        matches = name_pattern(pattern)
+        names = {name for name in self.names if matches(name, pattern)}
         groups = tuple(
-            Group(group.label, tuple(event for event in group.events if matches.match(event.name)))
+            Group(group.label, tuple(event for event in group.events if event.name in names))
             for group in self.groups
         )
         return Selection(f'{self.source}["{pattern}"]', self.collection, groups, self.whole)
@@ -221,8 +221,17 @@ class Steps:
         raise ExpressionError(f"{self} are steps, neither true nor false; ask count({self}) > 0.")
 
 
-def name_pattern(pattern: str) -> re.Pattern[str]:
-    """A pattern with the wildcards ``*`` and ``?``; ``[`` is a bracket, as C++ names have them."""
+def matches(name: str, pattern: str) -> bool:
+    """Whether ``name`` fits ``pattern``, where ``*`` is any text and ``?`` one character; case counts.
+
+    Brackets mean themselves, because C++ names are full of them.
+    """
+    return _compiled(pattern).match(name) is not None
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # fnmatch's expression never goes back in a name, however many stars it has: names may be very long.
     return re.compile(fnmatch.translate(pattern.replace("[", "[[]")))
 
 
