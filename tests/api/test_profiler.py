@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import kinetoscope
-from kinetoscope.measure.torch_table import torch_table
+
+from ..measure.torch_table import torch_table
 
 pytestmark = pytest.mark.torch
 pytest_plugins = ("pytester",)

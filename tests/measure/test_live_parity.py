@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from kinetoscope.measure.tables import op_table
-from kinetoscope.measure.torch_table import torch_table
 from kinetoscope.trace import load
+
+from .torch_table import torch_table
 
 pytestmark = pytest.mark.torch
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kinetoscope.measure.torch_table import torch_table
+from kinetoscope.measure.tables import op_table
 from kinetoscope.trace import load
+
+from .torch_table import DeviceTimes, torch_table
+
+if TYPE_CHECKING:
+    from kinetoscope.trace import Event
 
 TRACES = Path(__file__).parents[1] / "data" / "traces"
 NAMES = sorted(path.name.removesuffix(".table.json") for path in TRACES.glob("*.table.json"))
@@ -42,3 +47,21 @@ def test_every_row_of_torch(name: str) -> None:
             assert off <= row.calls + 1e-3, (which, column)
     total = sum(row.self_cpu for row in ours)
     assert total == pytest.approx(theirs["self_cpu_total_us"] * 1000, abs=len(ours))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gpu_time_of_ops_is_that_of_their_activities_one_by_one(name: str) -> None:
+    trace = load(TRACES / f"{name}.json.gz")
+    for step in (None, *trace.steps):
+        device = DeviceTimes(trace.gpu if step is None else step.gpu)
+        for row in op_table(trace, step):
+            assert row.self_device == sum(map(device.own, row.events))
+            outer = [event for event in row.events if not _in_its_like(event)]
+            assert row.device == sum(map(device.total, outer))
+
+
+def _in_its_like(event: Event) -> bool:
+    around = event.parent
+    while around is not None and (around.name, around.kind) != (event.name, event.kind):
+        around = around.parent
+    return around is not None

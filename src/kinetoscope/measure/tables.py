@@ -86,12 +86,8 @@ def copy_table(trace: Trace, step: Step | StepAt | None = None) -> list[Row]:
     return _gpu_table(trace, COPIES, step)
 
 
-def row_name(event: Event) -> str:
-    """The name an event is grouped under: its own, but one for all steps, as in torch's tables."""
-    return _row_name(event.name)
-
-
 def _row_name(name: str) -> str:
+    """The name that events of this name are grouped under: one for all steps, as in torch's tables."""
     return "ProfilerStep*" if name.startswith("ProfilerStep#") else name
 
 
