@@ -11,8 +11,8 @@ from walking import Walk
 
 from kinetoscope import Trace, load
 from kinetoscope.draw.names import candidates, short_name
-from kinetoscope.draw.times import format_time
 from kinetoscope.draw.window import drawable
+from kinetoscope.measure.printing import format_time
 from kinetoscope.trace import Kind
 
 pytestmark = pytest.mark.browser

@@ -9,7 +9,6 @@ import pytest
 
 from kinetoscope.draw.column import Column
 from kinetoscope.draw.table import cell_texts, html_table, text_table
-from kinetoscope.draw.times import brief_time, format_time
 
 LONG = "void at::native::vectorized_elementwise_kernel<8, at::native::Gelu>(int, at::native::Gelu)"
 COLUMNS = [
@@ -104,20 +103,6 @@ def test_rows_may_be_mappings_and_carry_their_events(make) -> None:
     with pytest.raises(KeyError, match="a Row has no 'nope'"):
         html_table([Column("nope", "Op")], [Row("a")])
     assert "Nothing was recorded." in html_table([Column("name", "Op")], [])
-
-
-@pytest.mark.parametrize(
-    ("ns", "text"),
-    [(0, "0 ns"), (768, "768 ns"), (37_312, "37.3 µs"), (999_960, "1.00 ms"), (1_234_567, "1.23 ms"),
-     (2.5e9, "2.50 s"), (999.7, "1.0 µs")],
-)  # fmt: skip
-def test_times(ns: float, text: str) -> None:
-    assert format_time(ns) == text
-
-
-def test_brief_times() -> None:
-    assert [brief_time(ns) for ns in (51_230, 2_720, 768, 9_960, 1_500_000)] == [
-        "51 µs", "2.7 µs", "0.8 µs", "10 µs", "1.5 ms"]  # fmt: skip
 
 
 def test_text_is_neither_shortened_nor_set_as_code() -> None:

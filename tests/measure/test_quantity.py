@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kinetoscope.measure import printing
 from kinetoscope.measure.errors import ExpressionError, UnitError
-from kinetoscope.measure.printing import printed
+from kinetoscope.measure.printing import brief_time, format_time, printed
 from kinetoscope.measure.quantity import PURE, UNITS, Quantity
 from kinetoscope.trace import Event, Kind, LaneId
 
@@ -56,6 +58,7 @@ UNIT = st.sampled_from(sorted(UNITS))
         (6_291_456, "bytes", "6.29 MB"),
         (3200, "bytes/ns", "3.20 TB/s"),
         (412.3, "bytes/ns", "412 GB/s"),
+        (5, "bytes/ns", "5 GB/s"),
         (612_000, "flop/ns", "612 TFLOP/s"),
         (8192, "number", "8192"),
         (0.25, "number", "0.250"),
@@ -63,6 +66,25 @@ UNIT = st.sampled_from(sorted(UNITS))
 )
 def test_printing(value: float, unit: str, text: str) -> None:
     assert printed(value, unit) == str(Quantity(value, unit)) == text
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [(0, "0 ns"), (768, "768 ns"), (37_312, "37.3 µs"), (999_960, "1.00 ms"), (1_234_567, "1.23 ms"),
+     (2.5e9, "2.50 s"), (999.7, "1.0 µs")],
+)  # fmt: skip
+def test_a_time_in_a_figure_has_the_decimals_of_its_unit(ns: float, text: str) -> None:
+    assert format_time(ns) == text
+
+
+def test_brief_times_have_about_two_digits() -> None:
+    assert [brief_time(ns) for ns in (51_230, 2_720, 768, 9_960, 999_700, 1_500_000)] == [
+        "51 µs", "2.7 µs", "0.8 µs", "10 µs", "1.0 ms", "1.5 ms"]  # fmt: skip
+
+
+def test_examples_in_docstrings() -> None:
+    failed, tried = doctest.testmod(printing)
+    assert failed == 0 < tried
 
 
 @given(st.integers(1, 10**12))

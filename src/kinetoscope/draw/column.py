@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from kinetoscope.draw.times import UNITS
+from kinetoscope.measure.printing import UNITS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kinetoscope.draw.changes import SAID
 from kinetoscope.draw.names import short_name
-from kinetoscope.draw.times import brief_time
+from kinetoscope.measure.printing import brief_time
 from kinetoscope.trace.events import Kind
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kinetoscope.draw.geometry import Label
 from kinetoscope.draw.names import candidates
 from kinetoscope.draw.text_metrics import fit, text_width
-from kinetoscope.draw.times import format_time
+from kinetoscope.measure.printing import format_time
 
 if TYPE_CHECKING:
     from kinetoscope.draw.geometry import Bar, Layout, Style

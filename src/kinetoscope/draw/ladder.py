@@ -10,8 +10,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from kinetoscope.draw.palette import KIND_LABELS, kind_class
-from kinetoscope.draw.times import NS, UNITS, TimeUnit
 from kinetoscope.draw.window import typical_step
+from kinetoscope.measure.printing import NS, UNITS, TimeUnit
 from kinetoscope.trace.events import Kind
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kinetoscope.draw.changes import SAID
 from kinetoscope.draw.event_details import facts
 from kinetoscope.draw.names import clean
-from kinetoscope.draw.times import format_time
+from kinetoscope.measure.printing import format_time
 
 if TYPE_CHECKING:
     from kinetoscope.draw.geometry import Arrow, Bar, Label, Layout

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinetoscope.draw.names import clean, short_name
 from kinetoscope.draw.palette import kind_class
-from kinetoscope.draw.times import UNITS, TimeUnit, column_unit, in_unit
-from kinetoscope.measure.printing import printed
+from kinetoscope.measure.printing import UNITS, TimeUnit, column_unit, in_unit, printed
 from kinetoscope.measure.selection import matches
 
 if TYPE_CHECKING:

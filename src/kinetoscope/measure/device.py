@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from kinetoscope.trace.columns import Columns
 
+
 def device_times(columns: Columns, gpu: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """GPU time (ns) that the activities at positions ``gpu`` give to each event: own and total, (n) each.
 
