@@ -1,6 +1,6 @@
-"""The pytest plugin: a trace of what a test runs, and failures that show what was there.
+"""The pytest plugin: the trace of what a test runs, and failures that list the events behind a number.
 
-pytest loads it wherever Kinetoscope is installed, so nothing is imported before a test asks for it.
+pytest loads it wherever Kinetoscope is installed, so it imports nothing until a test needs it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def trace_of() -> Callable[..., Trace]:
 
 def pytest_assertrepr_compare(config: pytest.Config, op: str, left: Any, right: Any) -> list[str] | None:
     """Lists the events behind ``count(t.kernels) == 4`` where it fails."""
-    counts = sys.modules.get("kinetoscope.api.counts")
-    # Nothing can have been counted before that module was there.
-    if counts is None:
+    # No test has counted anything if nobody has imported this.
+    api = sys.modules.get("kinetoscope.api")
+    if api is None:
         return None
     whole = config.get_verbosity(pytest.Config.VERBOSITY_ASSERTIONS) > 1
-    lines: list[str] | None = counts.explain(left, right, op, whole=whole)
+    lines: list[str] | None = api.explain(left, right, op, whole=whole)
     return lines

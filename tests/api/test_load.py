@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import kinetoscope
-from kinetoscope.api.counts import explain
+from kinetoscope.api import explain
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "tests/data/traces/geglu_eager.json.gz"
@@ -25,7 +25,7 @@ def trace() -> kinetoscope.Trace:
     return kinetoscope.load(SAMPLE)
 
 
-@pytest.mark.parametrize("name", ["api", "api.traces", "api.loading", "api.counts"])
+@pytest.mark.parametrize("name", ["api", "api.trace", "api.loading", "api.counts"])
 def test_examples_in_docstrings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     failed, tried = doctest.testmod(importlib.import_module(f"kinetoscope.{name}"))
@@ -213,7 +213,7 @@ def test_none_says_what_was_looked_for(trace: kinetoscope.Trace) -> None:
     assert lines is not None and lines[1] == "no kernels were there, so none that fits '*gemm*'"
     assert "no GPU activity at all" in lines[2]
     lines = explain(kinetoscope.count(empty.ops), 1, "==")
-    assert lines is not None and "no ops at all: torch records those of the thread" in lines[2]
+    assert lines is not None and "no ops at all: torch records only those of the thread" in lines[2]
 
 
 def test_what_cannot_be_counted(trace: kinetoscope.Trace) -> None:

@@ -261,7 +261,7 @@ def test_the_command_line_fails_for_claims_only(judged, capsys) -> None:
     judged.write("docs/read.md", CLAIM.format(expect="1 == 2"))
     built = judged.build()
     assert main(["claims", str(built.outdir / "claims.json")]) == 1
-    assert "1 claims, 1 of which fail" in capsys.readouterr().out
+    assert "1 claim, 1 of which fails;" in capsys.readouterr().out
     (built.outdir / "claims.json").write_text("{", encoding="utf-8")
     assert main(["claims", str(built.outdir)]) == 2
     assert "is no claims.json" in capsys.readouterr().err

@@ -30,7 +30,7 @@ from kinetoscope.book.reference_tables import (
     inline,
 )
 from kinetoscope.book.verdicts import Outcome, Verdict
-from kinetoscope.cli import claims
+from kinetoscope.cli import verdicts
 from kinetoscope.draw.changes import SAID as CALLED
 from kinetoscope.draw.changes import SIGNS
 from kinetoscope.draw.views import COLUMNS, VIEWS
@@ -214,7 +214,7 @@ def test_an_unknown_table_is_a_warning_with_its_line(tmp_path: Path, page: str, 
 def test_every_change_verdict_and_field_is_in_its_list(reference: dict[str, set[str]]) -> None:
     assert set(CHANGES) == set(SIGNS) == set(CALLED) == set(get_args(Change))
     assert all(printed(TOLERANCE, "share") in CHANGES[change] for change in ("kept", "slower", "faster"))
-    assert set(VERDICTS) == set(get_args(Outcome)) == set(claims.MARKS)
+    assert set(VERDICTS) == set(get_args(Outcome)) == set(verdicts.MARKS)
     assert set(CLAIM_FIELDS) == {field.name for field in dataclasses.fields(Verdict)}
     assert {*CHANGES, *VERDICTS, *CLAIM_FIELDS} <= reference["index"]
 
@@ -299,9 +299,9 @@ def test_every_command_is_documented(capsys: pytest.CaptureFixture[str]) -> None
         re.findall(r"^## `kinetoscope ([\w-]+)[^`]*`\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
     )
     assert list(sections) == list(cli.COMMANDS)
-    assert f"`{claims.DEFAULT.as_posix()}`" in page
+    assert f"`{verdicts.SITE.as_posix()}`" in page
     marks = dict(re.findall(r"^\| `(\S)` \| `([\w ]+)` \|$", page, re.MULTILINE))
-    assert marks == {mark: outcome for outcome, mark in claims.MARKS.items()}
+    assert marks == {mark: outcome for outcome, mark in verdicts.MARKS.items()}
     both = {"--strict", "--max-bytes"}
     for command, section in sections.items():
         with pytest.raises(SystemExit):

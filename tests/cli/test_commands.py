@@ -19,8 +19,8 @@ from xml.etree import ElementTree
 import pytest
 
 from kinetoscope.cli import COMMANDS, EXIT_STATUSES
-from kinetoscope.cli.output import printable
-from kinetoscope.cli.table import VIEWS
+from kinetoscope.cli.console import printable
+from kinetoscope.cli.tables import VIEWS
 from kinetoscope.draw import views
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def test_compare(run: Run, sample: Find) -> None:
     both = (sample("geglu_eager"), sample("geglu_compiled"))
     done = run("compare", *both)
     assert done.status == 0
-    assert "a step each: 2 gone, 1 new, 3 kept" in done.out
+    assert "per step: 2 gone, 1 new, 3 kept" in done.out
     rows = json.loads(run("compare", *both, "--json").out)["rows"]
     fused = next(row for row in rows if row["name"].startswith("triton_"))
     assert (fused["change"], fused["calls_before"], fused["calls_after"], fused["before_ns"]) == (
@@ -496,12 +496,12 @@ def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
     # It says that it reads only once it does; then the signal comes.
     code = (
-        "import kinetoscope.cli.reading as reading, sys\n"
-        "whole = reading.read_bytes\n"
+        "import kinetoscope.cli.files as files, sys\n"
+        "whole = files.read_pipe\n"
         "def read(path):\n"
         "    print('reading', flush=True)\n"
         "    return whole(path)\n"
-        "reading.read_bytes = read\n"
+        "files.read_pipe = read\n"
         "from kinetoscope.cli import main\n"
         f"sys.exit(main(['show', '-', '--no-open', '-o', {str(tmp_path / 'p.html')!r}]))"
     )

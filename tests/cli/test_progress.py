@@ -1,4 +1,4 @@
-"""Progress: on a terminal, after a while, and nowhere else."""
+"""The spinner: on a terminal, after a while, and nowhere else."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ import pytest
 
 WORK = """
 import sys, time
-from kinetoscope.cli import progress
-progress._AFTER = float(sys.argv[1])
-with progress.waiting("reading \\x1b[35m[bold]x[/bold].json") as say:
-    time.sleep(0.7)
-    say("drawing it")
-    time.sleep(0.3)
+from kinetoscope.cli import console
+console.SILENCE = float(sys.argv[1])
+with console.spinner("reading \\x1b[35m[bold]x[/bold].json"):
+    while sys.argv[1] == "0" and sys.stderr.isatty() and "rich.status" not in sys.modules:
+        time.sleep(0.01)
 print("done", "rich" in sys.modules)
 """
 ENV = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src"), "TERM": "xterm"}
@@ -41,18 +40,17 @@ def on_a_terminal(after: str) -> str:
     return seen.decode()
 
 
-def test_long_work_is_told_on_a_terminal() -> None:
+def test_long_work_shows_a_spinner_on_a_terminal() -> None:
     seen = on_a_terminal("0")
-    # a name steers neither the terminal nor the markup of rich
+    # The name controls neither the terminal nor rich's markup.
     assert "reading \ufffd[35m[bold]x[/bold].json …" in seen
-    assert "drawing it …" in seen
     assert seen.endswith("done True\r\n")
 
 
-def test_short_work_is_not_told() -> None:
+def test_short_work_shows_none() -> None:
     assert on_a_terminal("60") == "done False\r\n"
 
 
-def test_nobody_is_told_through_a_pipe(process: Callable[..., subprocess.CompletedProcess[bytes]]) -> None:
+def test_a_pipe_gets_none(process: Callable[..., subprocess.CompletedProcess[bytes]]) -> None:
     done = process("0", python=("-c", WORK))
     assert (done.stdout.split(), done.stderr) == ([b"done", b"False"], b"")

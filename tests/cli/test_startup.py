@@ -59,7 +59,7 @@ def test_a_command_loads_only_what_it_needs(
     found = loaded(process, *command, sample("geglu_eager"))
     assert found & HEAVY == set()
     assert "kinetoscope.draw.layout" not in found
-    assert "kinetoscope.cli.show" not in found
+    assert "kinetoscope.cli.pictures" not in found
 
 
 def test_help_needs_no_numpy(process: Process) -> None:
@@ -69,13 +69,19 @@ def test_help_needs_no_numpy(process: Process) -> None:
 def test_a_command_on_a_small_trace_takes_little_more_than_to_load_numpy(
     process: Process, sample: Callable[[str], Path], say: Callable[[str], None]
 ) -> None:
-    """The time of this program's own: 150 ms are asked for, of which numpy takes more than half."""
-
-    def seconds(*arguments: object) -> float:
-        return min(float(process(*arguments, python=("-c", CPU)).stdout) for _ in range(4))
-
-    numpy = seconds("numpy")
-    for command in (["summary"], ["table", "--by", "kernel"]):
-        own = seconds(*command, sample("geglu_eager")) - numpy
-        say(f"{command[0]} of a small trace: {1e3 * own:.0f} ms over numpy's {1e3 * numpy:.0f} ms")
-        assert own < max(0.09, numpy)
+    """CPU time of this program's own.  We want 150 ms in all, and numpy takes more than half of that."""
+    commands = {
+        "numpy": ["numpy"],
+        "summary": ["summary", sample("geglu_eager")],
+        "table": ["table", "--by", "kernel", sample("geglu_eager")],
+    }
+    # In rounds, so that a machine that is busy for a while slows all of them down.
+    rounds = [
+        {name: float(process(*words, python=("-c", CPU)).stdout) for name, words in commands.items()}
+        for _ in range(4)
+    ]
+    numpy, *others = (min(seconds[name] for seconds in rounds) for name in commands)
+    for name, seconds in zip(("summary", "table"), others, strict=True):
+        own = seconds - numpy
+        say(f"{name} of a small trace: {1e3 * own:.0f} ms over numpy's {1e3 * numpy:.0f} ms")
+        assert own < max(0.09, 1.3 * numpy)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kinetoscope.cli.table import plain_rows
+from kinetoscope.api.trace import plain_rows
 from kinetoscope.draw.table import fitting, text_table
 from kinetoscope.draw.views import VIEWS, choose_rows
 from kinetoscope.trace import Trace, loads
@@ -32,7 +32,7 @@ def test_no_event_is_built_for_a_table(
     monkeypatch.setattr(Trace, "events", property(refuse))
     shown = choose_rows(trace, by, step=step if isinstance(step, int) else None)
     assert shown.rows or (by == "step" and step == "no steps")
-    assert len(plain_rows(shown)[1]) == len(shown.rows)
+    assert len(plain_rows(shown.view, shown.rows)[1]) == len(shown.rows)
 
 
 SMALL = Path(__file__).parents[1] / "data" / "small"

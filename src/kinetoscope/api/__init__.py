@@ -8,10 +8,10 @@
 3
 """
 
-from kinetoscope.api.counts import Count, Time, count, time
-from kinetoscope.api.loading import load
-from kinetoscope.api.profiled import trace_of
-from kinetoscope.api.tables import Table
-from kinetoscope.api.traces import Trace
+from kinetoscope.api.counts import Count, Time, count, explain, time
+from kinetoscope.api.loading import load, trace_of
+from kinetoscope.api.trace import PublicTrace as Trace
+from kinetoscope.api.trace import Table
+from kinetoscope.trace import TraceError
 
-__all__ = ["Count", "Table", "Time", "Trace", "count", "load", "time", "trace_of"]
+__all__ = ["Count", "Table", "Time", "Trace", "TraceError", "count", "explain", "load", "time", "trace_of"]

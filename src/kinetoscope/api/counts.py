@@ -1,87 +1,84 @@
-"""Numbers for assertions: plain integers that remember what they were counted from.
+"""Numbers for assertions: plain integers that remember the events they were counted from.
 
-``assert count(t.kernels) == 4`` compares two integers; where it fails, Kinetoscope's pytest plugin lists the
-events that were there.
+``assert count(t.kernels) == 4`` compares two integers.  Where it fails, Kinetoscope's pytest plugin lists the
+events that were there (:func:`explain`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeGuard, TypeVar
+
+from kinetoscope.api.trace import Events
+from kinetoscope.trace import Event, Step
 
 if TYPE_CHECKING:
-    from kinetoscope.trace import Event
-    from kinetoscope.trace.events import Step
+    from collections.abc import Sequence
 
 
-class Count(int):
+class _Number(int):
+    """An integer, the events it is about, and what to say of them."""
+
+    events: tuple[Event, ...] = ()
+    pattern: str | None = None
+    noun: str = "events"
+    why_none: str = ""
+
+
+class Count(_Number):
     """How many events there are."""
 
-    events: tuple[Event, ...] = ()
-    pattern: str | None = None
-    noun: str = "events"
-    why_none: str = ""
 
-
-class Time(int):
+class Time(_Number):
     """Nanoseconds of events, added up."""
 
-    events: tuple[Event, ...] = ()
-    pattern: str | None = None
-    noun: str = "events"
-    why_none: str = ""
+
+_N = TypeVar("_N", bound=_Number)
 
 
 def count(events: Iterable[Event | Step], pattern: str | None = None) -> Count:
-    """How many of ``events`` there are, or how many whose name fits ``pattern`` (``*`` and ``?``).
+    """How many of ``events`` there are, or how many whose name matches ``pattern`` (``*`` and ``?``).
 
-    A step counts as its ``ProfilerStep#n``.  Raises ``TypeError`` for what are no events.
+    A step counts as its ``ProfilerStep#n``.  Raises ``TypeError`` for anything that is no event.
 
     >>> import kinetoscope
     >>> trace = kinetoscope.load("docs/recordings/nvidia-h200/02_linear/linear_eager.json.gz")
     >>> kinetoscope.count(trace.ops, "aten::*mm")
     3
     """
-    there = _events(events, "count")
-    return _remember(Count(sum(_fits(there, pattern))), events, there, pattern)
+    listed = _events(events, "count")
+    return _remember(Count(sum(_matching(listed, pattern))), events, listed, pattern)
 
 
 def time(events: Iterable[Event | Step], pattern: str | None = None) -> Time:
-    """Nanoseconds of ``events``, each event's own duration added up; all else as in :func:`count`."""
-    there = _events(events, "time")
-    fits = _fits(there, pattern)
-    found = Time(sum(event.dur for event, fit in zip(there, fits, strict=True) if fit))
-    return _remember(found, events, there, pattern)
+    """Nanoseconds of ``events``: the sum of their own durations.  Everything else is as in :func:`count`."""
+    listed = _events(events, "time")
+    matching = zip(listed, _matching(listed, pattern), strict=True)
+    return _remember(Time(sum(event.dur for event, fits in matching if fits)), events, listed, pattern)
 
 
-_Number = TypeVar("_Number", Count, Time)
-
-
-def _remember(found: _Number, given: object, there: tuple[Event, ...], pattern: str | None) -> _Number:
-    from kinetoscope.api.selections import Events
-
-    found.events, found.pattern = there, pattern
+def _remember(number: _N, given: object, events: tuple[Event, ...], pattern: str | None) -> _N:
+    number.events, number.pattern = events, pattern
     if isinstance(given, Events):
-        found.noun = given.noun
-        found.why_none = "" if there else given.why_none()
-    return found
+        number.noun = given.noun
+        number.why_none = "" if events else given.why_none()
+    return number
 
 
-def _events(given: object, asked: str) -> tuple[Event, ...]:
-    from kinetoscope.trace.events import Event, Step
-
+def _events(given: object, function: str) -> tuple[Event, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise TypeError(f"{asked}() takes events, such as trace.kernels, not {type(given).__name__}")
-    there = tuple(each.event if isinstance(each, Step) else each for each in given)
-    for each in there:
-        if not isinstance(each, Event):
+        raise TypeError(f"{function}() takes events, such as trace.kernels, not {type(given).__name__}")
+    events = tuple(each.event if isinstance(each, Step) else each for each in given)
+    for event in events:
+        if not isinstance(event, Event):
             raise TypeError(
-                f"{asked}() takes events, such as trace.kernels, not {type(each).__name__} in a list"
+                f"{function}() takes events, such as trace.kernels, not {type(event).__name__} in a list"
             )
-    return there
+    return events
 
 
-def _fits(events: tuple[Event, ...], pattern: str | None) -> list[bool]:
+def _matching(events: Sequence[Event], pattern: str | None) -> list[bool]:
+    """For each event, whether its name matches."""
     if pattern is None:
         return [True] * len(events)
     if not isinstance(pattern, str):
@@ -91,78 +88,84 @@ def _fits(events: tuple[Event, ...], pattern: str | None) -> list[bool]:
     return [matches(event.name, pattern) for event in events]
 
 
-_LINES, _ALL, _NAME, _LONG_NAME = 8, 43, 56, 80
-"""Lines and widths that pytest shows, and with -vv"""
+# --- what pytest shows where an assertion fails -------------------------------------------------------------
+
+_LINES, _ALL_LINES = 8, 43
+"""Lines of an explanation that pytest shows, and with ``-vv``"""
+_NAME, _LONG_NAME = 56, 80
+"""Characters of a name, and with ``-vv``"""
 
 
 def explain(left: object, right: object, op: str, *, whole: bool = False) -> list[str] | None:
-    """Lines for an assertion that failed; None where neither side was counted from events.
+    """Lines for an assertion ``left op right`` that failed; None if neither side was counted from events.
 
-    As many lines as pytest shows; more of them with ``whole``.
+    As many lines as pytest shows; with ``whole`` as many as it shows with ``-vv``.
     """
     pattern = left if op in ("in", "not in") and isinstance(left, str) else None
-    sides = [found for side in (left, right) if (found := _counted(side, pattern)) is not None]
-    if not sides:
+    numbers = [number for side in (left, right) if (number := _as_number(side, pattern)) is not None]
+    if not numbers:
         return None
-    room = ((_ALL if whole else _LINES) - 1) // len(sides)
-    lists = [line for side in sides for line in _listed(side, room, whole)]
-    return [f"{_said(left)} {op} {_said(right)}", *lists]
+    room = ((_ALL_LINES if whole else _LINES) - 1) // len(numbers)
+    lists = [line for number in numbers for line in _listed(number, room, whole)]
+    return [f"{_side(left)} {op} {_side(right)}", *lists]
 
 
-def _counted(side: object, pattern: str | None) -> Count | Time | None:
-    if isinstance(side, Count | Time):
+def _as_number(side: object, pattern: str | None) -> _Number | None:
+    if isinstance(side, _Number):
         return side
-    from kinetoscope.api.selections import Events
-
-    if isinstance(side, Events) or (isinstance(side, list) and side and _is_event(side[0])):
-        return count([each for each in side if _is_event(each)] if type(side) is list else side, pattern)
+    if isinstance(side, Events):
+        return count(side, pattern)
+    if _is_list_of_events(side):
+        return count([event for event in side if isinstance(event, Event)], pattern)
     return None
 
 
-def _said(side: object) -> str:
-    from kinetoscope.api.selections import Events
+def _is_list_of_events(side: object) -> TypeGuard[list[object]]:
+    # A list of a trace may be empty.  Of any other list, its first element decides.
+    return isinstance(side, Events) or (isinstance(side, list) and isinstance(next(iter(side), None), Event))
 
+
+def _side(side: object) -> str:
+    """One side of the comparison, in a few words."""
     if isinstance(side, Time):
         from kinetoscope.measure.printing import printed
 
         return f"{int(side)} ns ({printed(int(side), 'ns')})"
     if isinstance(side, Count):
         return f"{int(side)}"
-    if isinstance(side, Events) or (isinstance(side, list) and side and _is_event(side[0])):
+    if _is_list_of_events(side):
         return f"{len(side)} {side.noun if isinstance(side, Events) else 'events'}"
     return f"{side!r:.100}"
 
 
-def _listed(found: Count | Time, room: int, whole: bool) -> list[str]:
-    """The events by name, on ``room`` lines: first what the pattern fits, then the others, as they came."""
+def _listed(number: _Number, room: int, whole: bool) -> list[str]:
+    """The events by name, in at most ``room`` lines: those that match first, otherwise in order of start."""
     from kinetoscope.measure.printing import printed
 
-    pattern = None if found.pattern is None else f"{found.pattern!r:.50}"
-    if not found.events:
-        said = f"no {found.noun} were there" + ("" if pattern is None else f", so none that fits {pattern}")
-        return [said, *([found.why_none] if found.why_none else [])]
-    names: dict[str, list[int]] = {}
-    fit: dict[str, bool] = {}
-    for event, fits in zip(found.events, _fits(found.events, found.pattern), strict=True):
-        entry = names.setdefault(event.name, [0, 0])
-        entry[0] += 1
-        entry[1] += event.dur
-        fit[event.name] = fits
-    kinds = sorted({event.kind.value for event in found.events})
+    pattern = None if number.pattern is None else f"{number.pattern!r:.50}"
+    if not number.events:
+        first = f"no {number.noun} were there" + ("" if pattern is None else f", so none that fits {pattern}")
+        return [first, *([number.why_none] if number.why_none else [])]
+    by_name: dict[str, tuple[bool, list[int]]] = {}
+    for event, matches in zip(number.events, _matching(number.events, number.pattern), strict=True):
+        by_name.setdefault(event.name, (matches, []))[1].append(event.dur)
+    kinds = sorted({event.kind.value for event in number.events})
     about = ""
     if pattern is not None:
-        about = f", of which {pattern} fits " + ("those marked with >" if any(fit.values()) else "none")
-    lines = [f"{len(found.events)} events were there ({', '.join(kinds)[:60]}){about}:"]
-    most = room - 1 if len(names) < room else room - 2
-    for name, (calls, dur) in sorted(names.items(), key=lambda item: not fit[item[0]])[:most]:
-        mark = ">" if pattern is not None and fit[name] else " "
-        lines.append(f"{mark} {calls:>4}×  {printed(dur, 'ns'):>8}  {_shown(name, whole)}")
-    if len(names) > most:
-        lines.append(f"  and {len(names) - most} more names" + ("" if whole else " (-vv lists more)"))
+        any_matches = any(matches for matches, _ in by_name.values())
+        about = f", of which {pattern} fits " + ("those marked with >" if any_matches else "none")
+    lines = [f"{len(number.events)} events were there ({', '.join(kinds)[:60]}){about}:"]
+    most = room - 1 if len(by_name) < room else room - 2
+    for name, (matches, durations) in sorted(by_name.items(), key=lambda item: not item[1][0])[:most]:
+        mark = ">" if pattern is not None and matches else " "
+        total = printed(sum(durations), "ns")
+        lines.append(f"{mark} {len(durations):>4}×  {total:>8}  {_name(name, whole)}")
+    if len(by_name) > most:
+        lines.append(f"  and {len(by_name) - most} more names" + ("" if whole else " (-vv lists more)"))
     return lines
 
 
-def _shown(name: str, whole: bool) -> str:
+def _name(name: str, whole: bool) -> str:
     from kinetoscope.draw.names import clean, short_name
 
     full, longest = clean(name), _LONG_NAME if whole else _NAME
@@ -170,9 +173,3 @@ def _shown(name: str, whole: bool) -> str:
         return full
     short = short_name(name)[:longest]
     return f"{short}  ({full[:longest]}…)" if whole else short
-
-
-def _is_event(value: object) -> bool:
-    from kinetoscope.trace import Event
-
-    return isinstance(value, Event)

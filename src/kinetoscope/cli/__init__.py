@@ -1,6 +1,8 @@
-"""The command line: a trace summed up, tabled, drawn, compared, asserted, scrubbed, or shown in a browser.
+"""The command line.
 
-A module for each command, and it is imported only where it is the one that was asked for.
+Each command has two functions in a module of this package: ``add_COMMAND`` adds its options to a parser,
+``run_COMMAND`` runs it and returns the exit status.  Only the module of the command that was asked for is
+imported.
 """
 
 from __future__ import annotations
@@ -11,23 +13,23 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from kinetoscope.cli.output import Strict, complain, note, prepare_streams
+from kinetoscope.cli.console import Strict, complain, note, prepare_streams
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import NoReturn
+    from collections.abc import Callable, Sequence
+    from typing import Any, NoReturn
 
 COMMANDS = {
-    "summary": "how many events, how long the GPU was busy, and what is wrong with the file",
-    "table": "what the time was spent on, by op, kernel, copy, call, annotation or step",
-    "timeline": "a picture of lanes, bars and launches, as SVG, PNG or PDF",
-    "show": "one page to walk through in a browser, with all tables",
-    "compare": "what is gone, new, faster or slower in a second trace",
-    "assert": "hold conditions against a trace; exit status 1 where one fails",
-    "scrub": "a copy without host and user names, environment and folders",
-    "claims": "the verdicts of a built book",
+    "summary": ("summary", "how many events, how long the GPU was busy, and what is wrong with the file"),
+    "table": ("tables", "what the time was spent on, by op, kernel, copy, call, annotation or step"),
+    "timeline": ("pictures", "a picture of lanes, bars and launches, as SVG, PNG or PDF"),
+    "show": ("pictures", "one page to walk through in a browser, with all tables"),
+    "compare": ("tables", "what is gone, new, faster or slower in a second trace"),
+    "assert": ("verdicts", "hold conditions against a trace; exit status 1 where one fails"),
+    "scrub": ("scrub", "a copy without host and user names, environment and folders"),
+    "claims": ("verdicts", "the verdicts of a built book"),
 }
-"""Every command, with the line that ``--help`` has of it"""
+"""Every command: its module, and its line in ``--help``"""
 
 EXIT_STATUSES = {
     0: "It was done. Of `assert` and `claims`: every condition holds.",
@@ -39,21 +41,19 @@ EXIT_STATUSES = {
     70: "A fault of Kinetoscope's own. With `KINETOSCOPE_DEBUG=1` it says where.",
     130: "It was interrupted from the keyboard.",
 }
-"""What the exit status of every command says"""
-
-_DESCRIPTION = "See what a GPU did, from a trace that torch.profiler exported."
+"""What each exit status means"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status, one of :data:`EXIT_STATUSES`."""
-    given = sys.argv[1:] if argv is None else list(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
     prepare_streams()
     if "numpy" not in sys.modules:
-        # No matrix is multiplied here, and starting a thread for every core takes longer than most commands.
+        # Nothing here multiplies matrices, and a thread for every core takes longer to start than a command.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        options = _parser(given).parse_args(given)
-        status: int = import_module(_module(options.command)).run(options)
+        options = _parser(words).parse_args(words)
+        status: int = _function("run", options.command)(options)
         sys.stdout.flush()
         return status
     except Strict:
@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever reads has seen enough; Python would complain once more when it closes the stream.
+        # The reader closed the pipe, as `head` does.  Python would complain again when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
@@ -74,43 +74,42 @@ class _Parser(argparse.ArgumentParser):
     """Says in one line what is wrong with the arguments."""
 
     def error(self, message: str) -> NoReturn:
-        note(f"{message}; `{self.prog} --help` has what there is.")
+        note(f"{message}; `{self.prog} --help` lists what there is.")
         sys.exit(2)
 
 
-def _parser(given: Sequence[str]) -> _Parser:
-    """The parser; the options only of the command that is asked for."""
+def _parser(words: Sequence[str]) -> _Parser:
+    """A parser for all commands, with the options of the one that ``words`` name."""
+    from kinetoscope import __version__
+
     parser = _Parser(
         prog="kinetoscope",
-        description=_DESCRIPTION,
+        description="See what a GPU did, from a trace that torch.profiler exported.",
         epilog="TRACE is a .json or .json.gz file; - reads it from a pipe. "
-        "`kinetoscope COMMAND --help` has the options of a command.",
+        "`kinetoscope COMMAND --help` lists the options of a command.",
     )
-    parser.add_argument("--version", action="version", version=_version())
-    reading_options(parser, False, None)
+    parser.add_argument("--version", action="version", version=f"kinetoscope {__version__}")
+    _add_reading_options(parser, False, None)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    asked = next((word for word in given if word in COMMANDS), None)
-    for name, what in COMMANDS.items():
+    asked = next((word for word in words if word in COMMANDS), None)
+    for name, (_, what) in COMMANDS.items():
         command = commands.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".")
         if name == asked:
-            import_module(_module(name)).add_arguments(command)
+            _function("add", name)(command)
             if name != "claims":
-                reading_options(command, argparse.SUPPRESS, argparse.SUPPRESS)
+                _add_reading_options(command, argparse.SUPPRESS, argparse.SUPPRESS)
     return parser
 
 
-def _module(command: str) -> str:
-    return f"kinetoscope.cli.{'assertions' if command == 'assert' else command}"
+def _function(verb: str, command: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = getattr(
+        import_module(f"kinetoscope.cli.{COMMANDS[command][0]}"), f"{verb}_{command}"
+    )
+    return function
 
 
-def _version() -> str:
-    from kinetoscope import __version__
-
-    return f"kinetoscope {__version__}"
-
-
-def reading_options(parser: argparse.ArgumentParser, strict: object, max_bytes: object) -> None:
-    """Adds what every command that reads a trace understands, before its name and after it."""
+def _add_reading_options(parser: argparse.ArgumentParser, strict: object, max_bytes: object) -> None:
+    """Adds the options of every command that reads a trace; they may stand before its name or after it."""
     parser.add_argument(
         "--strict", action="store_true", default=strict, help="findings are errors: exit status 3"
     )
@@ -128,13 +127,9 @@ def size(text: str) -> int:
     units = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
     number, unit = (text[:-1], units[text[-1].upper()]) if text[-1:].upper() in units else (text, 1)
     try:
-        found = int(float(number) * unit)
+        count = int(float(number) * unit)
     except (ValueError, OverflowError):
-        found = 0
-    if found <= 0:
+        count = 0
+    if count <= 0:
         raise argparse.ArgumentTypeError(f"{text} is no number of bytes; write 500M or 10G")
-    return found
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return count

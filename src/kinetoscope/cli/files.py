@@ -1,27 +1,82 @@
-"""Files that a command writes: beside the place where they belong, swapped in when whole."""
+"""Files of a command: a trace that it reads, and a file that it writes whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kinetoscope.cli.output import Refusal
+from kinetoscope.cli.console import Refusal, Strict, note, spinner
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from kinetoscope.trace import Trace
+
+PIPE = "the pipe"
+"""What messages call standard input"""
+
+
+# --- reading ------------------------------------------------------------------------------------------------
+
+
+def add_trace(parser: argparse.ArgumentParser, name: str = "trace") -> None:
+    """Adds the argument that names a trace."""
+    parser.add_argument(
+        name, metavar=name.upper(), help="a .json or .json.gz file of torch.profiler; - reads a pipe"
+    )
+
+
+def read_trace(options: argparse.Namespace, path: str, *, shows_findings: bool = False) -> Trace:
+    """The trace at ``path``.  Prints its findings on standard error, a line each.
+
+    With ``shows_findings`` the command reports them itself: nothing is printed here, and ``--strict`` is left
+    to the command.  Raises :class:`~kinetoscope.trace.TraceError` for a file that is no trace,
+    :class:`Refusal` where there is no pipe, :class:`Strict` where findings are errors.
+    """
+    with spinner(f"reading {path if path != '-' else PIPE}"):
+        data = read_pipe(path)
+        from kinetoscope.trace import load, loads
+
+        limit = limit_of(options)
+        trace = load(path, max_bytes=limit) if data is None else loads(data, PIPE, max_bytes=limit)
+    if not shows_findings:
+        for finding in trace.findings:
+            note(f"{trace.path}: {finding}")
+        if options.strict and trace.findings:
+            raise Strict
+    return trace
+
+
+def limit_of(options: argparse.Namespace) -> int:
+    """Bytes that a trace may unpack to."""
+    from kinetoscope.trace.unzip import MAX_BYTES
+
+    return options.max_bytes or MAX_BYTES
+
+
+def read_pipe(path: str) -> bytes | None:
+    """All of standard input if ``path`` is ``-``; None for a file.  Raises :class:`Refusal` at a terminal."""
+    if path != "-":
+        return None
+    if sys.stdin.isatty():
+        raise Refusal("nothing comes through a pipe; write `… | kinetoscope COMMAND -`, or name a file.")
+    return sys.stdin.buffer.read()
+
+
+# --- writing ------------------------------------------------------------------------------------------------
+
 
 def add_force(parser: argparse.ArgumentParser) -> None:
-    """Adds the option without which nothing that exists is overwritten."""
+    """Adds the option that allows a command to overwrite a file."""
     parser.add_argument("--force", action="store_true", help="overwrite the file if there is one")
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:
-    """Raises :class:`Refusal` for a place where something is, or where nothing can be written."""
+    """Raises :class:`Refusal` if ``path`` exists (unless ``force``) or cannot be written."""
     if str(path) == "-":
         raise Refusal("- is a pipe to read a trace from; to write, give the name of a file.")
     if path.is_dir():
@@ -33,47 +88,49 @@ def refuse_existing(path: Path, *, force: bool) -> None:
 
 
 def write_whole(path: Path, write: Callable[[Path], object], *, force: bool = False) -> None:
-    """Calls ``write`` with a temporary file in the same folder, then gives that its name.
+    """Calls ``write`` with a temporary file in the same folder, then renames that file to ``path``.
 
-    Raises :class:`Refusal` where something has that name, unless ``force``.
+    Raises :class:`Refusal` if ``path`` exists, unless ``force``.
     """
     refuse_existing(path, force=force)
+    import tempfile  # takes longer than most imports, and only commands that write need it
+
     handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}-", suffix=path.suffix, dir=path.parent)
     os.close(handle)
-    beside = Path(name)
+    temporary = Path(name)
     try:
-        write(beside)
-        beside.chmod(0o666 & ~_umask())
+        write(temporary)
+        temporary.chmod(0o666 & ~_umask())
         if force:
-            beside.replace(path)
+            temporary.replace(path)
         else:
-            _name_new(beside, path)
+            _rename_to_new(temporary, path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def free_name(path: Path) -> Path:
-    """``path``, or with a number at its end, such that nothing has this name."""
-    found, number = path, 1
-    while found.exists() or found.is_symlink():
-        number += 1
-        found = path.with_name(f"{path.stem}-{number}{path.suffix}")
-    return found
-
-
-def _name_new(beside: Path, path: Path) -> None:
-    # A link is refused where the name is taken, even if somebody took it only now.
+def _rename_to_new(temporary: Path, path: Path) -> None:
+    # os.link fails if the name is taken, even if somebody took it a moment ago.
     try:
-        os.link(beside, path)
+        os.link(temporary, path)
     except FileExistsError:
         raise Refusal(f"{path} exists; choose another name, or --force to overwrite it.") from None
     except (OSError, NotImplementedError):
         refuse_existing(path, force=False)
         with contextlib.suppress(FileNotFoundError):
-            beside.replace(path)
+            temporary.replace(path)
 
 
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def free_name(path: Path) -> Path:
+    """``path``, or the first of ``path-2``, ``path-3``, … that does not exist."""
+    free, number = path, 1
+    while free.exists() or free.is_symlink():
+        number += 1
+        free = path.with_name(f"{path.stem}-{number}{path.suffix}")
+    return free

@@ -6,17 +6,23 @@ import gzip
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kinetoscope.cli.files import add_force, refuse_existing, write_whole
-from kinetoscope.cli.output import Strict, note, say
-from kinetoscope.cli.progress import waiting
-from kinetoscope.cli.reading import PIPE, add_trace, limit_of, read_bytes
+from kinetoscope.cli.console import Strict, note, say, spinner
+from kinetoscope.cli.files import (
+    PIPE,
+    add_force,
+    add_trace,
+    limit_of,
+    read_pipe,
+    refuse_existing,
+    write_whole,
+)
 
 if TYPE_CHECKING:
     import argparse
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's own options."""
+def add_scrub(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of ``kinetoscope scrub``."""
     add_trace(parser, "in")
     parser.add_argument("out", type=Path, metavar="OUT", help="the new file; gzipped if its name ends in .gz")
     parser.add_argument(
@@ -29,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_force(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_scrub(options: argparse.Namespace) -> int:
     """Writes a copy of the trace that does not tell who recorded it, on which host, from which folders."""
     path, out = getattr(options, "in"), options.out
     refuse_existing(out, force=options.force)
@@ -37,13 +43,12 @@ def run(options: argparse.Namespace) -> int:
     from kinetoscope.trace.findings import Findings
 
     findings = Findings()
-    with waiting(f"scrubbing {path}"):
-        data = read_bytes(path)
-        scrubber = Scrubber.of_this_machine().knowing(*options.word)
+    with spinner(f"scrubbing {path}"):
+        data = read_pipe(path)
         packed = scrub_trace(
             Path(path).read_bytes() if data is None else data,
-            scrubber,
-            PIPE if data is not None else path,
+            Scrubber.of_this_machine().knowing(*options.word),
+            path if data is None else PIPE,
             findings=findings,
             max_bytes=limit_of(options),
         )
@@ -52,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         if options.strict and findings.as_list():
             raise Strict
         content = packed if out.suffix == ".gz" else gzip.decompress(packed)
-        write_whole(out, lambda beside: beside.write_bytes(content), force=options.force)
-    say(f"{out}: without host and user names, folders and what stood around the events.")
-    say("Names of ops and annotations are as you gave them: look at it before you share it.")
+        write_whole(out, lambda target: target.write_bytes(content), force=options.force)
+    say(f"{out}: without host and user names, folders and the metadata around the events.")
+    say("Names of ops and annotations are kept as you gave them: look at the file before you share it.")
     return 0
