@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinetoscope.measure.idle_time import CAUSES, find_gaps, idle_by_cause, launch_delays
+from kinetoscope.measure.idle_time import CAUSES, _Waits, find_gaps, idle_by_cause, launch_delays
 from kinetoscope.measure.intervals import busy
 from kinetoscope.measure.steps import step_table, whole_row
 
@@ -178,6 +179,22 @@ def any_trace(draw: st.DrawFn) -> Trace:
         made.step(number, at, at + length)
         at += length
     return made.trace()
+
+
+WAITS = st.lists(st.tuples(TIMES, st.integers(0, 60), st.integers(0, 2)), max_size=12)
+
+
+@given(WAITS, WAITS)
+def test_the_last_return_is_that_of_looking_at_every_wait(
+    waits: list[tuple[int, int, int]], asked: list[tuple[int, int, int]]
+) -> None:
+    begin, length, process = np.array(waits, np.int64).reshape(-1, 3).T
+    at, more, number = np.array(sorted(asked), np.int64).reshape(-1, 3).T
+    returns = _Waits(begin, begin + length, process).last_returns(at, at + more, number)
+    assert returns == [
+        max([s, *(b + dur for b, dur, q in waits if q == p and b < s < b + dur <= s + room)])
+        for s, room, p in sorted(asked)
+    ]
 
 
 @given(any_trace())

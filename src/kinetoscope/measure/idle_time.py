@@ -1,34 +1,33 @@
 """What the GPU waited for while it was idle.
 
-A *gap* is a stretch of time in which no GPU activity ran, on any stream: from the end of the last that
-ran to the begin of the next.  It is put down to what the CPU was doing before it launched that next
-activity, piece by piece, so that the pieces of a gap add up to the gap.  With ``g`` the begin of the gap,
+A *gap* is a stretch of time in which no GPU activity ran on any stream: from the end of the last one to the
+begin of the next.  Its cause is what the CPU was doing before it launched that next activity.  A gap may have
+several causes, one after the other, and their times add up to the gap.  With ``g`` the begin of the gap,
 ``a`` the next activity, and ``c`` the begin of the call that launched it:
 
-- ``a`` was in the queue at ``g`` (its call had returned, or had started something before): all of the gap
-  is ``queued``.  The GPU was handing over from one to the next, or ``a`` waited for another stream.
-- ``c`` was before ``g``, and the call was still running: all of it is ``launch``.
-- ``c`` was after ``g``: from ``c`` to the begin of ``a`` is ``launch``, and what is before ``c`` is ``cpu``,
-  but for a part at its begin that is ``sync``: if the stream ran dry *while the CPU was in a call that
-  waited for it*, up to that call's return.
-- it is not in the file what launched ``a``: all of it is ``unknown``.
+- ``a`` was already in the queue at ``g`` (its call had returned, or had started something before): the whole
+  gap is ``queued``.  The GPU was handing over from one to the next, or ``a`` waited for another stream.
+- ``c`` was before ``g``, and the call was still running: the whole gap is ``launch``.
+- ``c`` was after ``g``: from ``c`` to the begin of ``a`` is ``launch``, and what comes before is ``cpu``.
+  But if the stream ran dry *while the CPU was in a call that waited for it*, the time up to the return of
+  that call is ``sync``.
+- The file doesn't say what launched ``a``: the whole gap is ``unknown``.
 
-A wait is told by structure: a call of the process that launched ``a`` that began before ``g``, launched
-nothing, and returned after ``g`` and before ``c`` (else it held nothing up), on whatever thread.  A call that
-copies from or to the host counts as well if it is still running when the copy has ended.  Calls that by their
-names return at once are no waits (:data:`RETURNS_AT_ONCE`).  Only what is after ``g`` is ``sync``: before it
-the GPU worked, however long the call was.
+A wait is recognized by its structure: the process that launched ``a`` made a call, on any thread, that began
+before ``g``, launched nothing, and returned after ``g`` and before ``c`` (otherwise it delayed nothing).  A
+call that copies from or to the host counts too if it is still running when the copy has ended.  Calls whose
+names say that they return at once are no waits (:data:`RETURNS_AT_ONCE`).  Only the time after ``g`` is
+``sync``: before ``g`` the GPU worked, however long the call was.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right, insort
-from collections import defaultdict
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -52,15 +51,15 @@ CAUSES: dict[Cause, str] = {
     "end": "nothing ran any more in the step",
     "unknown": "the launch of what ran next is not in the file",
 }
-"""What each means, for the reference page; ``end`` is given by :func:`idle_by_cause`, the others by
-:func:`find_gaps`."""
+"""What each cause means, for the reference page.  :func:`find_gaps` gives all but ``end``, which
+:func:`idle_by_cause` gives; only what comes after the last activity of a trace is ``end`` already."""
 
 RETURNS_AT_ONCE = frozenset(
     "Async Capturing Create Get Launch Load Occupancy Peek Query Record Set Wait".split()
 )
-"""Words in names of calls that do not wait for the GPU, though they launch nothing (or nothing in the file).
+"""Words in the names of calls that don't wait for the GPU, though they launch nothing (in the file).
 
-``cudaStreamWaitEvent`` is one of them: the stream waits, the CPU does not.
+``cudaStreamWaitEvent`` is one of them: the stream waits, the CPU doesn't.
 """
 
 _NUMBER: dict[Cause, int] = {cause: number for number, cause in enumerate(CAUSES)}
@@ -70,7 +69,7 @@ _HOST_COPY = re.compile(r"DtoH|HtoD|DeviceToHost|HostToDevice")
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A stretch of time without any GPU activity, and what each part of it is put down to."""
+    """A stretch of time without any GPU activity, and the cause of each part of it."""
 
     start: int
     """ns"""
@@ -91,7 +90,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Gaps(Sequence[Gap]):
-    """m gaps, in order.  Each is ``sync`` first, then ``cpu``, then of one more cause; any may be empty."""
+    """m gaps, in order.  Each is ``sync`` first, then ``cpu``, then one more cause; any part may be empty."""
 
     start: NDArray[np.int64]
     """(m) ns"""
@@ -102,7 +101,7 @@ class Gaps(Sequence[Gap]):
     end: NDArray[np.int64]
     """(m) ns"""
     last: NDArray[np.int8]
-    """(m) what the rest is, into the order of :data:`CAUSES`"""
+    """(m) the cause of the rest, a number into the order of :data:`CAUSES`"""
 
     def __len__(self) -> int:
         return len(self.start)
@@ -127,7 +126,7 @@ def find_gaps(trace: Trace) -> Gaps:
     launch = columns.launch[gpu]
     known = launch != NONE
     launched = np.where(known, columns.start[launch], 0) if len(gpu) else launch.astype(np.int64)
-    # Of those that start together, the one that was launched first ends the gap.
+    # Of activities that start together, the one that was launched first ends the gap.
     order = np.lexsort((columns.index[gpu], launched, ~known, columns.start[gpu]))
     ends = np.maximum.accumulate(columns.end[gpu[order]]) if len(gpu) else np.empty(0, np.int64)
     reached = np.append(0, ends)
@@ -140,42 +139,42 @@ def find_gaps(trace: Trace) -> Gaps:
     if len(gpu):
         ready = (columns.end[call] <= start) | (columns.start[gpu[first_started(launch)[at]]] < end)
         last[(call != NONE) & ready] = _NUMBER["queued"]
-    waits = _Waits(columns)
+    processes: dict[int | str, int] = {}
+    process = np.array([processes.setdefault(lane.pid, len(processes)) for lane in columns.lanes], np.intp)
+    waits = _Waits.of(columns, process)
     being_launched = np.flatnonzero((last == _NUMBER["launch"]) & (columns.start[call] > start))
     launched_at, by = columns.start[call[being_launched]], columns.lane[call[being_launched]]
     # The clocks of CPU and GPU may differ by a little: nothing starts before it is launched.
     begun[being_launched] = np.minimum(launched_at, end[being_launched])
-    of_lane = [lane.pid for lane in columns.lanes]
-    asked = zip(start[being_launched].tolist(), launched_at.tolist(), by.tolist(), strict=True)
-    dry = [waits.until(begin, launching, of_lane[lane]) for begin, launching, lane in asked]
-    waited[being_launched] = np.minimum(np.array(dry, np.int64), begun[being_launched])
-    finish = int(columns.end.max(initial=0))
+    returned = np.array(waits.last_returns(start[being_launched], launched_at, process[by]), np.int64)
+    waited[being_launched] = np.minimum(returned, begun[being_launched])
+    finish = columns.end.max(initial=0)
     if finish > reached[-1]:
-        ran_dry = waits.until(int(reached[-1]), finish, None)
         start, end = np.append(start, reached[-1]), np.append(end, finish)
-        waited, begun = np.append(waited, ran_dry), np.append(begun, ran_dry)
+        returned = waits.end[waits.begin < reached[-1]].max(initial=reached[-1])
+        waited, begun = np.append(waited, returned), np.append(begun, returned)
         last = np.append(last, np.int8(_NUMBER["end"]))
     return Gaps(start, waited, begun, end, last)
 
 
 def first_started(launch: NDArray[np.int32]) -> NDArray[np.intp]:
-    """(n) of activities with these launches, in order of start: the first of the same launch."""
+    """(n) the place of the first activity of the same launch, for activities in order of start."""
     _, first, which = np.unique(launch, return_index=True, return_inverse=True)
-    found: NDArray[np.intp] = first[which]
-    return found
+    first_of_launch: NDArray[np.intp] = first[which]
+    return first_of_launch
 
 
 def idle_by_cause(gaps: Gaps, start: int, end: int) -> dict[Cause, int]:
-    """ns between ``start`` and ``end`` in which the GPU was idle, by cause; they add up to all of it.
+    """ns between ``start`` and ``end`` in which the GPU was idle, by cause; they add up to all idle time.
 
-    ``gaps`` are those of :func:`find_gaps`.  What remains of a gap in which the time asked for ends is
-    ``end``, but for a wait's part of it: nothing was launched any more that would be part of it.
+    ``gaps`` are those of :func:`find_gaps`.  A gap that lasts until ``end`` or longer is ``end``, except for
+    its ``sync`` part: what ends that gap was launched for a later time.
     """
     return Idle(gaps).between(start, end)
 
 
 class Idle:
-    """The gaps of a trace, and how much of what is in those before each; asked for many steps."""
+    """The idle time of a trace by cause, summed up so that many steps can be asked about."""
 
     def __init__(self, gaps: Gaps) -> None:
         self._gaps = gaps
@@ -190,7 +189,7 @@ class Idle:
         idle = dict.fromkeys(CAUSES, 0)
         first = max(0, int(np.searchsorted(self._gaps.start, start, "right")) - 1)
         behind = int(np.searchsorted(self._gaps.start, end, "left"))
-        # All but the first and the last of them lie inside whole.
+        # All gaps but the first and the last lie inside.
         if behind - first > 2:
             for cause, before in self._before.items():
                 idle[cause] = int(before[behind - 1] - before[first + 1])
@@ -206,9 +205,9 @@ class Idle:
 
 
 def launch_delays(activities: Iterable[Event]) -> list[int]:
-    """ns from the begin of each launching call to the begin of what it launched, where that is known.
+    """ns from the begin of each launching call to the begin of what it launched, if the launch is known.
 
-    Of a graph launch only the first activity waits for the launch; the others wait for the one before.
+    In a graph launch only the first activity waits for the launch; each other one waits for the one before.
     """
     return [
         activity.start - activity.launch.start
@@ -217,65 +216,53 @@ def launch_delays(activities: Iterable[Event]) -> list[int]:
     ]
 
 
-class _Waits:
-    """The calls in which the CPU waited for the GPU, asked in order of time."""
+class _Waits(NamedTuple):
+    """m calls in which the CPU waited for the GPU."""
 
-    def __init__(self, columns: Columns) -> None:
-        self._ahead = sorted(_waits(columns), key=lambda wait: -wait[0])
-        self._returns: dict[int | str | None, _Ordered] = defaultdict(_Ordered)
-        """when those that have begun return: of each process, and of all"""
+    begin: NDArray[np.int64]
+    """(m) ns; a wait for a copy begins with the copy"""
+    end: NDArray[np.int64]
+    """(m) ns, when the call returned"""
+    process: NDArray[np.intp]
+    """(m) the number of the process that called it"""
 
-    def until(self, at: int, before: int, pid: int | str | None) -> int:
-        """ns at which the last wait of process ``pid`` (None: any) returned that was open at ``at``.
+    @classmethod
+    def of(cls, columns: Columns, process: NDArray[np.intp]) -> _Waits:
+        """The waits of a trace; ``process`` is the number of the process of each lane."""
+        at_once = [not RETURNS_AT_ONCE.isdisjoint(_WORD.findall(name)) for name in columns.names]
+        calls = columns.where(Kind.CALL)
+        last, only_copies = _started(columns)
+        started = last[calls] >= 0
+        waits = np.where(started, only_copies[calls], ~np.array(at_once, bool)[columns.name[calls]])
+        begin = np.where(started, last[calls], columns.start[calls])
+        return cls(begin[waits], columns.ends(calls[waits]), process[columns.lane[calls[waits]]])
 
-        Those that returned after ``before`` held nothing up; ``at`` where there is none.
+    def last_returns(
+        self, at: NDArray[np.int64], before: NDArray[np.int64], process: NDArray[np.intp]
+    ) -> list[int]:
+        """(n) ns at which the last wait of ``process`` returned that was open at ``at``, by ``before``.
+
+        The n questions are in order of ``at``.  The answer is ``at`` itself where there is no such wait.
         """
-        while self._ahead and self._ahead[-1][0] < at:
-            _, end, process = self._ahead.pop()
-            for which in (process, None):
-                self._returns[which].add(end)
-        return max(at, self._returns[pid].last(before))
-
-
-class _Ordered:
-    """Numbers that are kept in order, in runs short enough that one more costs little."""
-
-    _LONGEST = 1000
-
-    def __init__(self) -> None:
-        self._runs: list[list[int]] = []
-        self._lows: list[int] = []
-        """the least of each run"""
-
-    def add(self, number: int) -> None:
-        at = max(0, bisect_right(self._lows, number) - 1)
-        if not self._runs:
-            self._runs.append([])
-            self._lows.append(number)
-        run = self._runs[at]
-        insort(run, number)
-        self._lows[at] = run[0]
-        if len(run) > self._LONGEST:
-            half = len(run) // 2
-            self._runs[at : at + 1] = [run[:half], run[half:]]
-            self._lows[at : at + 1] = [run[0], run[half]]
-
-    def last(self, most: int) -> int:
-        """The largest that is no more than ``most``; the least integer of 64 bits where there is none."""
-        at = bisect_right(self._lows, most) - 1
-        return self._runs[at][bisect_right(self._runs[at], most) - 1] if at >= 0 else -(2**63)
-
-
-def _waits(columns: Columns) -> Iterator[tuple[int, int, int | str]]:
-    """(begin, return, process) of each wait; that for a copy begins with the copy."""
-    at_once = [not RETURNS_AT_ONCE.isdisjoint(_WORD.findall(name)) for name in columns.names]
-    calls = columns.where(Kind.CALL)
-    last, only_copies = _started(columns)
-    started = last[calls] >= 0
-    waiting = np.where(started, only_copies[calls], ~np.array(at_once, bool)[columns.name[calls]])
-    begin = np.where(started, last[calls], columns.start[calls])[waiting]
-    pids = [columns.lanes[lane].pid for lane in columns.lane[calls[waiting]].tolist()]
-    yield from zip(begin.tolist(), columns.end[calls[waiting]].tolist(), pids, strict=True)
+        order = np.lexsort((self.end, self.process))
+        ends, begins = self.end[order].tolist(), self.begin[order].tolist()
+        by_begin = np.argsort(self.begin[order], kind="stable").tolist()
+        first = np.searchsorted(self.process[order], np.arange(process.max(initial=0) + 2)).tolist()
+        # left[k] is how many of the first k waits to keep so that the last one is not removed (a union-find).
+        left = list(range(len(ends) + 1))
+        answers = []
+        for moment, limit, number in zip(
+            *(each[::-1].tolist() for each in (at, before, process)), strict=True
+        ):
+            while by_begin and begins[by_begin[-1]] >= moment:
+                removed = by_begin.pop()
+                left[removed + 1] = removed
+            k = bisect_right(ends, limit, first[number], first[number + 1])
+            while left[k] != k:
+                left[k] = left[left[k]]
+                k = left[k]
+            answers.append(max(moment, ends[k - 1]) if k > first[number] else moment)
+        return answers[::-1]
 
 
 def _started(columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
