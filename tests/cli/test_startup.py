@@ -11,7 +11,7 @@ import pytest
 
 Process = Callable[..., subprocess.CompletedProcess[bytes]]
 
-HEAVY = {"asyncio", "sphinx", "docutils", "matplotlib", "torch", "rich", "pandas", "simpleeval", "webbrowser"}
+HEAVY = {"asyncio", "sphinx", "docutils", "matplotlib", "torch", "rich", "pandas", "webbrowser"}
 HEAVY |= {
     "numpy.ma",
     "statistics",

@@ -148,6 +148,17 @@ def test_what_is_shown(expression: str, text: str) -> None:
     assert show(evaluate(expression, NAMES)) == text
 
 
+@pytest.mark.parametrize("unit", ["ns", "bytes", "flop", "gb_s", "tflop_s", "percent"])
+def test_the_largest_numbers_can_be_shown(unit: str) -> None:
+    assert len(show(evaluate(f"{unit}(1e296)", {}))) > 250
+    assert len(show(evaluate(f"-{unit}(1e296) / 3", {}))) > 250
+
+
+def test_an_expression_may_have_two_hundred_levels() -> None:
+    assert show(evaluate("-" * 199 + "1", {})) == "-1"
+    assert show(evaluate("1" + " + 1" * 199, {})) == "200"
+
+
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
@@ -172,7 +183,15 @@ def test_what_is_shown(expression: str, text: str) -> None:
         ("\0", "cannot read"),
         ("1 +" * 900 + "1", "longer than 2000"),
         ("-" * 1900 + "1", "too large"),
+        ("-" * 200 + "1", r"too large \(200 levels\)"),
+        ("1" + " + 1" * 200, r"too large \(200 levels\)"),
         ("9" * 1000 + "*1.5", "too large"),
+        ("9" * 1000, "too large"),
+        ("us(1e999)", "too large"),
+        ("ms(1e300)", "too large"),
+        ("1e200 * 1e200", "too large or undefined"),
+        ("us(1) / 1e-320", "too large or undefined"),
+        ("1e999 - 1e999 == 3", "too large or undefined"),
         ("eager.kernels", "no number, text or truth value"),
         ("eager", "no number, text or truth value"),
         ("machine", "no number, text or truth value"),
@@ -194,6 +213,10 @@ def test_what_is_shown(expression: str, text: str) -> None:
         ('f"{machine}"', "not part of the vocabulary"),
         ("__import__('os')", "unknown function '__import__'"),
         ("9**9**9", r"only \+ - \* / may join"),
+        ("1 << 10000", r"only \+ - \* / may join"),
+        ("'%1000000s' % 1", r"only \+ - \* / may join"),
+        ("'{0.__class__}'.format(eager)", "has no .format"),
+        ("eager.step.__func__", "has no .__func__"),
         ("1 & 2", r"only \+ - \* / may join"),
         ("~1", "not part of the vocabulary"),
         ('"a" * 1000', "'a' is no number"),

@@ -175,7 +175,8 @@ def _number(text: str) -> Decimal | None:
         number = Decimal(text.strip())
     except InvalidOperation:
         return None
-    return number if number.is_finite() and abs(number.adjusted()) < 300 else None
+    # In the unit of any column it is still at most LARGEST.
+    return number if number.is_finite() and abs(number.adjusted()) < 290 else None
 
 
 def _same(text: str, value: object) -> bool:

@@ -1,8 +1,11 @@
 """Evaluating an expression over a recording.
 
-simpleeval walks the syntax tree; which nodes, operators, functions and attributes exist is decided
-here and in :mod:`kinetoscope.measure.vocabulary`.  There are no loops, powers or comprehensions, so the
-work is bounded by the length of the expression times the length of the traces.
+The expression is parsed by Python and evaluated node by node.  Only the kinds of nodes in
+:attr:`_Evaluator._HANDLERS`, the operators below and the words in :mod:`kinetoscope.measure.vocabulary`
+exist.  There are no powers, shifts, repeated texts, loops or comprehensions, and an expression has at most
+:data:`LONGEST` characters, :data:`DEEPEST` levels and numbers up to
+:data:`~kinetoscope.measure.quantity.LARGEST`.  So the work is bounded by the length of the expression times
+the length of the traces.
 """
 
 from __future__ import annotations
@@ -13,22 +16,22 @@ import operator
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
-
-from simpleeval import InvalidExpression, SimpleEval
+from typing import Any, ClassVar
 
 from kinetoscope.measure.csvtable import CsvTable, TableRow
 from kinetoscope.measure.errors import ExpressionError, UnitError, suggestion
-from kinetoscope.measure.functions import Each
 from kinetoscope.measure.quantity import Quantity, describe, quantity
 from kinetoscope.measure.selection import Selection, TraceView
-from kinetoscope.measure.vocabulary import FUNCTIONS, attributes
+from kinetoscope.measure.vocabulary import FUNCTIONS, Each, attributes
 from kinetoscope.trace import Trace
 
 Value = Quantity | bool | str | tuple[Any, ...]
 
 LONGEST = 2000
 """characters of an expression"""
+
+DEEPEST = 200
+"""levels of an expression, each a part of the one before: ``1 + 2 + 3`` has three"""
 
 _LINE_BREAK = re.compile(r"\s*\n\s*")
 
@@ -40,16 +43,10 @@ def evaluate(expression: str, names: Mapping[str, Any]) -> Value:
     whose class has an attribute ``VOCABULARY_ATTRS: frozenset[str]`` (the attributes that may be read: text,
     numbers, true or false).
     Returns a :class:`Quantity`, a bool, a text, or a tuple of these.  Raises :class:`ExpressionError`
-    (one sentence: what is wrong, what to do) for all that has no value.
+    (one sentence: what is wrong, what to do) if the expression has no value.
     """
     try:
-        return _result(_Evaluator(names).evaluate(expression), expression)
-    except ExpressionError:
-        raise
-    except ZeroDivisionError as error:
-        raise ExpressionError(f"division by zero in {expression.strip()!r}.") from error
-    except InvalidExpression as error:
-        raise ExpressionError(f"{expression.strip()!r}: {error}.") from error
+        return _result(_Evaluator(names).value(_parsed(expression)), expression)
     except (OverflowError, RecursionError, MemoryError) as error:
         raise ExpressionError("the expression is too large to evaluate; split it up.") from error
 
@@ -59,21 +56,21 @@ def selections(expression: str, names: Mapping[str, Any]) -> list[Selection]:
 
     Of ``kernels["*gemm*"]`` that is the narrowed one, or the whole collection where nothing matches.
     """
-    walk = _Evaluator(names)
-    found: dict[str, Selection] = {}
-    waiting: list[ast.AST] = [ast.parse(_LINE_BREAK.sub(" ", expression.strip()), mode="eval").body]
+    evaluator = _Evaluator(names)
+    by_source: dict[str, Selection] = {}
+    waiting: list[ast.AST] = [_parsed(expression)]
     while waiting:
         node = waiting.pop(0)
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
             try:
-                value = walk.value_of(node)
+                value = evaluator.value(node)
             except ExpressionError:
                 value = None
             if isinstance(value, Selection):
-                found.setdefault(value.source, value)
+                by_source.setdefault(value.source, value)
                 continue
         waiting[:0] = ast.iter_child_nodes(node)
-    return list(found.values())
+    return list(by_source.values())
 
 
 def show(value: Value) -> str:
@@ -98,54 +95,48 @@ def _result(value: Any, expression: str) -> Value:
     )
 
 
+def _parsed(expression: str) -> ast.expr:
+    text = _LINE_BREAK.sub(" ", expression.strip())
+    if not text:
+        raise ExpressionError("the expression is empty; write what is to be measured.")
+    if len(text) > LONGEST:
+        raise ExpressionError(f"the expression is longer than {LONGEST} characters; split it up.")
+    try:
+        with warnings.catch_warnings():
+            # A backslash in a pattern means itself; the parser would warn about it on the console.
+            warnings.simplefilter("ignore", SyntaxWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        place = f" at column {error.offset}" if isinstance(error, SyntaxError) and error.offset else ""
+        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise ExpressionError(f"cannot read {text!r}{place}: {reason}.") from error
+
+
 class _Evaluator:
-    """One evaluation: simpleeval's walk, with this module's handler for every kind of node."""
+    """Evaluates parts of an expression in which ``names`` have a meaning."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
-        self._walk = SimpleEval(operators={}, functions={}, names={})
-        self._walk.nodes = {
-            ast.Constant: self._constant,
-            ast.Name: self._name,
-            ast.Attribute: self._attribute,
-            ast.Subscript: self._subscript,
-            ast.Call: self._call,
-            ast.UnaryOp: self._unary,
-            ast.BinOp: self._binary,
-            ast.BoolOp: self._logic,
-            ast.Compare: self._compare,
-            ast.IfExp: self._choice,
-        }
+        self._depth = 0
 
-    def evaluate(self, expression: str) -> Any:
-        """The value of the expression, before it is checked to be one that may be shown."""
-        text = _LINE_BREAK.sub(" ", expression.strip())
-        if not text:
-            raise ExpressionError("the expression is empty; write what is to be measured.")
-        if len(text) > LONGEST:
-            raise ExpressionError(f"the expression is longer than {LONGEST} characters; split it up.")
-        try:
-            with warnings.catch_warnings():
-                # A backslash in a pattern is one; the parser would warn on the builder's console.
-                warnings.simplefilter("ignore", SyntaxWarning)
-                warnings.simplefilter("ignore", DeprecationWarning)
-                tree = ast.parse(text, mode="eval")
-        except (SyntaxError, ValueError) as error:
-            place = f" at column {error.offset}" if isinstance(error, SyntaxError) and error.offset else ""
-            reason = error.msg if isinstance(error, SyntaxError) else str(error)
-            raise ExpressionError(f"cannot read {text!r}{place}: {reason}.") from error
-        return self._value(tree.body)
+    def value(self, node: ast.expr) -> Any:
+        """The value of a part of an expression, which may be one that cannot be shown.
 
-    def value_of(self, node: ast.expr) -> Any:
-        """The value of a part of an expression.  Raises :class:`ExpressionError` where it has none."""
-        return self._value(node)
-
-    def _value(self, node: ast.expr) -> Any:
-        if type(node) not in self._walk.nodes:
+        Raises :class:`ExpressionError` where it has none.
+        """
+        handler = self._HANDLERS.get(type(node))
+        if handler is None:
             raise ExpressionError(
                 f"{ast.unparse(node)!r} is not part of the vocabulary; see the reference for what is."
             )
-        return self._walk._eval(node)
+        if self._depth == DEEPEST:
+            raise ExpressionError(f"the expression is too large ({DEEPEST} levels); split it up.")
+        self._depth += 1
+        try:
+            return handler(self, node)
+        finally:
+            self._depth -= 1
 
     def _constant(self, node: ast.Constant) -> Any:
         if node.value is None or isinstance(node.value, (bool, int, float, str)):
@@ -164,7 +155,7 @@ class _Evaluator:
         raise ExpressionError(f"unknown name {node.id!r}; {suggestion(node.id, self._names, limit=12)}")
 
     def _attribute(self, node: ast.Attribute) -> Any:
-        owner = self._value(node.value)
+        owner = self.value(node.value)
         known = attributes(owner)
         source = ast.unparse(node.value)
         if known is None:
@@ -176,55 +167,53 @@ class _Evaluator:
         return getattr(owner, node.attr)
 
     def _subscript(self, node: ast.Subscript) -> Any:
-        owner = self._value(node.value)
+        owner = self.value(node.value)
         if not isinstance(owner, Selection):
             raise ExpressionError(
                 f"{ast.unparse(node.value)} cannot be narrowed by name; "
                 'only a selection can, as in x.kernels["*gemm*"].'
             )
-        return owner[self._value(node.slice)]
+        return owner[self.value(node.slice)]
 
     def _call(self, node: ast.Call) -> Any:
-        if isinstance(node.func, ast.Name):
-            entry = FUNCTIONS.get(node.func.id)
-            function: Callable[..., Any]
-            own = None if entry is not None else self._own_function(node.func.id)
-            if own is not None:
-                function, signature = own, f"{node.func.id}(…)"
-            elif entry is None or entry.function is None:
-                raise ExpressionError(
-                    f"unknown function {node.func.id!r}; {suggestion(node.func.id, FUNCTIONS, limit=40)}"
-                )
-            else:
-                function, signature = entry.function, entry.signature
-        elif isinstance(node.func, ast.Attribute):
-            function, signature = self._attribute(node.func), f"{ast.unparse(node.func)}(…)"
-            if not inspect.ismethod(function):
-                raise ExpressionError(f"{ast.unparse(node.func)} is no function; leave the parentheses out.")
-        else:
-            raise ExpressionError(f"{ast.unparse(node.func)!r} cannot be called.")
+        function, signature = self._function(node.func)
         keywords = {}
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise ExpressionError("** is not part of the vocabulary.")
-            keywords[keyword.arg] = self._value(keyword.value)
-        arguments = [self._value(argument) for argument in node.args]
+            keywords[keyword.arg] = self.value(keyword.value)
+        arguments = [self.value(argument) for argument in node.args]
         try:
             inspect.signature(function).bind(*arguments, **keywords)
         except TypeError as error:
             raise ExpressionError(f"write {signature}: {error}.") from error
         return function(*arguments, **keywords)
 
-    def _own_function(self, name: str) -> Callable[..., Any] | None:
-        """The method that a name of this evaluation stands for."""
-        try:
-            found = self._names[name]
-        except (KeyError, ExpressionError):
-            return None
-        return found if inspect.ismethod(found) else None
+    def _function(self, node: ast.expr) -> tuple[Callable[..., Any], str]:
+        """What a call names, and how it is written: a function of the vocabulary, or a method."""
+        source = ast.unparse(node)
+        if isinstance(node, ast.Name):
+            entry = FUNCTIONS.get(node.id)
+            if entry is not None and entry.function is not None:
+                return entry.function, entry.signature
+            try:
+                method = self._names[node.id]
+            except (KeyError, ExpressionError):
+                method = None
+            if not inspect.ismethod(method):
+                raise ExpressionError(
+                    f"unknown function {source!r}; {suggestion(source, FUNCTIONS, limit=40)}"
+                )
+        elif isinstance(node, ast.Attribute):
+            method = self._attribute(node)
+            if not inspect.ismethod(method):
+                raise ExpressionError(f"{source} is no function; leave the parentheses out.")
+        else:
+            raise ExpressionError(f"{source!r} cannot be called.")
+        return method, f"{source}(…)"
 
     def _unary(self, node: ast.UnaryOp) -> Any:
-        value = self._value(node.operand)
+        value = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             return not _truth(value, node.operand)
         if isinstance(node.op, ast.USub):
@@ -239,26 +228,39 @@ class _Evaluator:
             raise ExpressionError(
                 f"in {ast.unparse(node)!r} only + - * / may join two numbers; for logic write and, or, not."
             )
-        return join(quantity(self._value(node.left)), quantity(self._value(node.right)))
+        return join(quantity(self.value(node.left)), quantity(self.value(node.right)))
 
     def _logic(self, node: ast.BoolOp) -> bool:
-        # As in Python the rest is not looked at once the answer is known: a guard may stand first.
+        # As in Python, the rest is not evaluated once the answer is known, so a guard may come first.
         decides = isinstance(node.op, ast.Or)
         return next(
-            (decides for part in node.values if _truth(self._value(part), part) is decides), not decides
+            (decides for part in node.values if _truth(self.value(part), part) is decides), not decides
         )
 
     def _compare(self, node: ast.Compare) -> bool:
-        left = self._value(node.left)
+        left = self.value(node.left)
         for comparison, part in zip(node.ops, node.comparators, strict=True):
-            right = self._value(part)
+            right = self.value(part)
             if not _compared(comparison, left, right):
                 return False
             left = right
         return True
 
     def _choice(self, node: ast.IfExp) -> Any:
-        return self._value(node.body if _truth(self._value(node.test), node.test) else node.orelse)
+        return self.value(node.body if _truth(self.value(node.test), node.test) else node.orelse)
+
+    _HANDLERS: ClassVar[dict[type[ast.expr], Callable[[_Evaluator, Any], Any]]] = {
+        ast.Constant: _constant,
+        ast.Name: _name,
+        ast.Attribute: _attribute,
+        ast.Subscript: _subscript,
+        ast.Call: _call,
+        ast.UnaryOp: _unary,
+        ast.BinOp: _binary,
+        ast.BoolOp: _logic,
+        ast.Compare: _compare,
+        ast.IfExp: _choice,
+    }
 
 
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -299,7 +301,7 @@ def _compared(comparison: ast.cmpop, left: Any, right: Any) -> bool:
             if isinstance(left, kind) and isinstance(right, kind):
                 return compare(left, right)
         if left is None or right is None:
-            # A fact that a machine does not have equals nothing but None.
+            # A fact that a machine doesn't have is None, and equals nothing else.
             return compare(left, right) if left is right else compare is operator.ne
     for side in (left, right):
         if isinstance(side, (str, bool, tuple, Selection, TraceView, CsvTable, TableRow)) or side is None:

@@ -17,11 +17,14 @@ PURE = frozenset({"count", "ratio", "share", "number"})
 
 UNITS = PURE | {"ns", "bytes", "flop", "bytes/ns", "flop/ns"}
 
+LARGEST = 1e300
+"""No number is larger: a float of that size is still finite in any unit that it is printed in."""
+
 _PRODUCTS = {("bytes/ns", "ns"): "bytes", ("flop/ns", "ns"): "flop"}
 _QUOTIENTS = {
     ("bytes", "ns"): "bytes/ns",
     ("flop", "ns"): "flop/ns",
-    # The least time that a copy or a product can take.
+    # The lower bound of the time that a copy or a matmul can take.
     ("bytes", "bytes/ns"): "ns",
     ("flop", "flop/ns"): "ns",
 }
@@ -49,6 +52,8 @@ class Quantity:
     ) -> None:
         if unit not in UNITS:
             raise ValueError(f"unknown unit {unit!r}; one of {', '.join(sorted(UNITS))}")
+        if not -LARGEST <= value <= LARGEST:
+            raise ExpressionError("a number is too large or undefined; check what is multiplied and divided.")
         self.value = value
         self.unit = unit
         self.events = tuple(events)

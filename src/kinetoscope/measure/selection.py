@@ -163,8 +163,8 @@ class TraceView:
         return self._collection("copies")
 
     @property
-    def steps(self) -> Steps:
-        return Steps(self)
+    def steps(self) -> StepsView:
+        return StepsView(self)
 
     def step(self, number: int) -> TraceView:
         """The trace's step ``ProfilerStep#number``."""
@@ -208,7 +208,7 @@ class TraceView:
         return Selection(f"{self.name}.{collection}", collection, groups)
 
 
-class Steps:
+class StepsView:
     """The recorded steps of a trace."""
 
     def __init__(self, view: TraceView) -> None:
