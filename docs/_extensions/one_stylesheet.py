@@ -40,7 +40,7 @@ _NAMED = re.compile(r"""\b(?:class|id)=(?:"([^"]*)"|'([^']*)')""")
 _SCRIPT = re.compile(r"([\w./-]+\.js)\b")
 _WORD = re.compile(r"[\w-]+")
 # Our scripts put names together; and what is ours is used.
-_WHOLE = ("_static/kinetoscope.css", "_static/book.css")
+_WHOLE = ("_static/kinetoscope-figures.css", "_static/kinetoscope.css", "_static/book.css")
 _NESTED = {"media", "supports", "container", "layer"}
 
 

@@ -107,7 +107,7 @@ IN_MYST = {
     "unknown step of a table": (
         "```{profiler-table} linear_eager\n:step: 77\n```",
         0,
-        ["linear_eager has no step 77; there are: ", "[kinetoscope.option]"],
+        ["no step 77; the trace has steps: ", "[kinetoscope.option]"],
     ),
     "unknown op to zoom to": (
         "```{timeline} linear_eager\n:zoom: aten::nothing\n```",

@@ -16,7 +16,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from kinetoscope import cli
-from kinetoscope.book import setup, trace_compare
+from kinetoscope.book import setup
 from kinetoscope.book.build_setup import MODES
 from kinetoscope.book.config import SOURCES, VALUES
 from kinetoscope.book.messages import SUBTYPES
@@ -31,9 +31,8 @@ from kinetoscope.book.reference_tables import (
 )
 from kinetoscope.book.verdicts import Outcome, Verdict
 from kinetoscope.cli import verdicts
-from kinetoscope.draw.changes import SAID as CALLED
-from kinetoscope.draw.changes import SIGNS
-from kinetoscope.draw.views import COLUMNS, VIEWS
+from kinetoscope.draw.palette import CHANGE_LABELS, CHANGE_SIGNS
+from kinetoscope.draw.views import CHANGE_COLUMNS, COLUMNS, VIEWS
 from kinetoscope.measure.compare import TOLERANCE, Change
 from kinetoscope.measure.csvtable import SUFFIXES
 from kinetoscope.measure.printing import printed
@@ -212,7 +211,7 @@ def test_an_unknown_table_is_a_warning_with_its_line(tmp_path: Path, page: str, 
 
 
 def test_every_change_verdict_and_field_is_in_its_list(reference: dict[str, set[str]]) -> None:
-    assert set(CHANGES) == set(SIGNS) == set(CALLED) == set(get_args(Change))
+    assert set(CHANGES) == set(CHANGE_SIGNS) == set(CHANGE_LABELS) == set(get_args(Change))
     assert all(printed(TOLERANCE, "share") in CHANGES[change] for change in ("kept", "slower", "faster"))
     assert set(VERDICTS) == set(get_args(Outcome)) == set(verdicts.MARKS)
     assert set(CLAIM_FIELDS) == {field.name for field in dataclasses.fields(Verdict)}
@@ -289,7 +288,7 @@ def test_the_options_that_are_documented_are_those_there_are_and_each_is_tried()
         }
         assert options - {"machine"} <= tried, name
     assert all(f"`{by}`" in SECTIONS["profiler-table"] for by in VIEWS)
-    assert all(f"*{column.heading}*" in SECTIONS["trace-compare"] for column in trace_compare._COLUMNS)
+    assert all(f"*{column.heading}*" in SECTIONS["trace-compare"] for column in CHANGE_COLUMNS)
     assert all(f"`{table}`" in SECTIONS["reference-table"] for table in (*LISTS, *TABLES))
 
 

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 import pytest
 
+from kinetoscope.draw.layout import DRAWN
 from kinetoscope.draw.viewer_data import data_script
-from kinetoscope.draw.window import DRAWN
 from kinetoscope.measure.compare import compare
 from kinetoscope.trace import Kind, load
 

@@ -10,8 +10,8 @@ from visiting import Visit
 from walking import Walk
 
 from kinetoscope import Trace, load
+from kinetoscope.draw.layout import drawable
 from kinetoscope.draw.names import candidates, short_name
-from kinetoscope.draw.window import drawable
 from kinetoscope.measure.printing import format_time
 from kinetoscope.trace import Kind
 

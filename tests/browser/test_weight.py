@@ -68,7 +68,10 @@ def test_a_page_of_the_course_is_light(website, browser, served, say) -> None:
     assert heavy == {}
 
 
-OURS = (*(f"kinetoscope{part}.{end}" for part in ("", "-timeline") for end in ("css", "js")), "guess.js")
+OURS = (
+    *(f"kinetoscope{part}.css" for part in ("", "-figures", "-timeline")),
+    *(f"{name}.js" for name in ("kinetoscope", "kinetoscope-timeline", "guess")),
+)
 
 
 def test_our_scripts_and_styles_are_light(website, say) -> None:

@@ -6,12 +6,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kinetoscope.draw.changes import SAID, SIGNS
 from kinetoscope.draw.describe import describe
-from kinetoscope.draw.figure import figure_html
-from kinetoscope.draw.layout import lay_out
-from kinetoscope.draw.matplotlib_backend import draw
-from kinetoscope.draw.svg import svg
+from kinetoscope.draw.figure import draw_figure, svg
+from kinetoscope.draw.layout import TimelineOptions, lay_out
+from kinetoscope.draw.matplotlib_backend import draw_timeline
+from kinetoscope.draw.palette import CHANGE_LABELS, CHANGE_SIGNS
 from kinetoscope.measure.compare import changes, compare
 from kinetoscope.trace.events import Kind
 
@@ -29,7 +28,7 @@ def test_every_bar_tells_what_became_of_it(sample, kinds: tuple[Kind, ...], widt
         for event in trace.events:
             expected = by_name.get((event.kind, event.name)) if event.index in found else None
             assert found.get(event.index) == expected
-        picture = lay_out(trace, width=width, changes=found)
+        picture = lay_out(trace, TimelineOptions(changes=found), width=width)
         root = ElementTree.fromstring(svg(picture, ident="x", title="t", description="d"))
         groups = {int(g.get("data-event")): g for g in root.iter(f"{SVG}g") if g.get("data-event")}
         for bar in picture.bars:
@@ -40,9 +39,9 @@ def test_every_bar_tells_what_became_of_it(sample, kinds: tuple[Kind, ...], widt
             if bar.merged or not expected:
                 continue
             [change] = expected
-            assert group.find(f"{SVG}title").text.startswith(SAID[change] + "\n")
+            assert group.find(f"{SVG}title").text.startswith(CHANGE_LABELS[change] + "\n")
             if bar.label:
-                assert bar.label.name.startswith(SIGNS[change])
+                assert bar.label.name.startswith(CHANGE_SIGNS[change])
                 assert bar.label.start >= 0 and bar.label.end <= width
             elif not bar.faded:
                 assert bar.w < 12, "there is room for the sign at least"
@@ -50,7 +49,7 @@ def test_every_bar_tells_what_became_of_it(sample, kinds: tuple[Kind, ...], widt
 
 
 def test_without_a_comparison_nothing_is_signed(sample) -> None:
-    html = figure_html(sample("geglu_eager"), ident="f")
+    html = draw_figure(sample("geglu_eager"), ident="f").html()
     assert "ks-is-" not in html and "ks-compared" not in html
     assert not [bar for bar in lay_out(sample("geglu_eager"), width=640).bars if bar.sign]
 
@@ -58,20 +57,20 @@ def test_without_a_comparison_nothing_is_signed(sample) -> None:
 def test_the_legend_and_the_words_tell_it(sample) -> None:
     before, after = sample("geglu_eager"), sample("geglu_compiled")
     of_before, _ = changes(compare(before, after))
-    html = figure_html(before, ident="f", changes=of_before)
+    html = draw_figure(before, TimelineOptions(changes=of_before), ident="f").html()
     root = ElementTree.fromstring(html)
     assert root.get("class") == "ks-timeline ks-compared"
     signs = ["".join(li.itertext()) for li in root.iter("li") if "ks-is-" in li[0].get("class")]
     assert signs[0] == "−gone" and "+new" not in signs
-    text = describe(before, lay_out(before, width=640, changes=of_before))
+    text = describe(before, lay_out(before, TimelineOptions(changes=of_before), width=640))
     assert text.endswith("Against the other trace: two bars gone and five bars kept.")
-    assert SAID["gone"] in root.find(f".//{SVG}desc").text
+    assert CHANGE_LABELS["gone"] in root.find(f".//{SVG}desc").text
 
 
 def test_paper_shows_it_too(sample) -> None:
     before, after = sample("geglu_eager"), sample("geglu_compiled")
     of_before, _ = changes(compare(before, after))
-    figure = draw(lay_out(before, width=640, changes=of_before))
+    figure = draw_timeline(lay_out(before, TimelineOptions(changes=of_before), width=640))
     assert [text for text in figure.axes[0].texts if text.get_text().startswith("− ")]
     dashed = [patch for patch in figure.axes[0].patches if patch.get_linestyle() == "--"]
     assert len(dashed) >= 2

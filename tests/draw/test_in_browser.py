@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 
-import kinetoscope
-from kinetoscope.draw.figure import figure_html
+from kinetoscope.draw.figure import draw_figure
+from kinetoscope.draw.viewer import figure_style
 
 sync_api = pytest.importorskip("playwright.sync_api")
 CHROMIUM = os.environ.get("KINETOSCOPE_CHROMIUM") or shutil.which("chromium")
-CSS = (Path(kinetoscope.__file__).parent / "book" / "static" / "kinetoscope.css").read_text("utf-8")
 
 MEASURE = """() => {
   const out = {left: [], smallest: 99, shown: 0, wide: document.documentElement.scrollWidth};
@@ -37,8 +35,8 @@ MEASURE = """() => {
 @pytest.mark.parametrize("width", [360, 700, 1200])
 def test_text_fits_and_is_large_enough(sample, width: int) -> None:
     names = ["linear_1024_32_64_eager", "geglu_eager", "geglu_cudagraph", "nasty", "empty"]
-    figures = "".join(figure_html(sample(name), ident=name) for name in names)
-    page_html = f"<!doctype html><style>{CSS}</style><body style='margin: 0 16px'>{figures}"
+    figures = "".join(draw_figure(sample(name), ident=name).html() for name in names)
+    page_html = f"<!doctype html><style>{figure_style()}</style><body style='margin: 0 16px'>{figures}"
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": width, "height": 800})

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from kinetoscope.draw.ladder import Mark, Strip, common_scale, strip, strip_svg
-from kinetoscope.draw.window import typical_step
+from kinetoscope.draw.layout import typical_step
 from kinetoscope.trace.events import Kind
 
 
@@ -56,7 +56,7 @@ def test_one_scale_for_all_with_few_round_ticks(longest: int, labels: list[str])
 
 def test_paper_and_card_are_the_same_each_time(sample, tmp_path) -> None:
     pytest.importorskip("matplotlib")
-    from kinetoscope.draw.ladder_matplotlib import CARD, save_card, save_ladder
+    from kinetoscope.draw.matplotlib_backend import CARD, save_card, save_ladder
 
     strips = [strip(sample("geglu_eager"), "geglu_eager")]
     for suffix in ("png", "pdf"):

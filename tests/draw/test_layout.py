@@ -8,10 +8,9 @@ import re
 import pytest
 
 from kinetoscope.draw.describe import describe, headline
-from kinetoscope.draw.layout import lay_out
+from kinetoscope.draw.layout import LayoutError, TimelineOptions, lay_out, typical_step
 from kinetoscope.draw.names import clean, short_name
 from kinetoscope.draw.text_metrics import fit, text_width
-from kinetoscope.draw.window import LayoutError, typical_step
 from kinetoscope.trace.events import Kind, Trace
 
 WIDTHS = (340, 720)
@@ -27,7 +26,7 @@ def rows_of(picture):
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("steps", [None, "all"])
 def test_labels_neither_overlap_nor_leave_their_place(any_trace: Trace, width: int, steps) -> None:
-    picture = lay_out(any_trace, width=width, steps=steps)
+    picture = lay_out(any_trace, TimelineOptions(steps=steps), width=width)
     for row in rows_of(picture):
         for bar in row:
             if not (label := bar.label):
@@ -48,7 +47,7 @@ def test_labels_neither_overlap_nor_leave_their_place(any_trace: Trace, width: i
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_bars_are_visible_apart_and_inside_the_picture(any_trace: Trace, width: int) -> None:
-    picture = lay_out(any_trace, width=width, steps="all")
+    picture = lay_out(any_trace, TimelineOptions(steps="all"), width=width)
     for row in rows_of(picture):
         for bar in row:
             assert bar.w >= picture.style.least - 1e-6
@@ -87,15 +86,15 @@ def test_the_window_is_one_typical_step_with_all_it_launched(sample) -> None:
 
 def test_steps_and_zoom(sample) -> None:
     trace = sample("linear_1024_32_64_eager")
-    assert [s.number for s in lay_out(trace, width=720, steps=(4, 2)).window.steps] == [2, 4]
-    picture = lay_out(trace, width=720, zoom="aten::lin*", highlight=["aten::t", "nvjet*"])
+    assert [s.number for s in lay_out(trace, TimelineOptions(steps=(4, 2)), width=720).window.steps] == [2, 4]
+    picture = lay_out(trace, TimelineOptions(zoom="aten::lin*", highlight=["aten::t", "nvjet*"]), width=720)
     assert picture.window.zoom.name == "aten::linear"
     assert picture.window.end == max(kernel.end for kernel in picture.window.steps[0].gpu)
     assert sorted({bar.event.name[:7] for bar in picture.bars if bar.highlighted}) == ["aten::t", "nvjet_s"]
     with pytest.raises(LayoutError, match="no step 9; the trace has steps: 2, 3, 4"):
-        lay_out(trace, width=720, steps=9)
+        lay_out(trace, TimelineOptions(steps=9), width=720)
     with pytest.raises(LayoutError, match="nothing is called 'aten::relu'; the ops are aten::linear"):
-        lay_out(trace, width=720, zoom="aten::relu")
+        lay_out(trace, TimelineOptions(zoom="aten::relu"), width=720)
 
 
 def test_what_belongs_to_another_step_is_faded_and_nameless(sample) -> None:
@@ -115,8 +114,7 @@ def test_activities_that_overlap_on_a_stream_take_a_second_row(sample) -> None:
 
 def test_python_frames_only_when_asked(sample) -> None:
     trace = sample("geglu_compiled_stack_mem")
-    assert "python" not in lay_out(trace, width=720).kinds
-    assert "python" in lay_out(trace, width=720, python=True).kinds
+    assert Kind.PYTHON not in {bar.event.kind for bar in lay_out(trace, width=720).bars}
 
 
 def test_a_large_trace_stays_a_small_picture(sample, make) -> None:
@@ -169,7 +167,7 @@ def test_the_alternative_text_says_what_is_seen(sample) -> None:
         "the stream shows one kernel, 2.7 µs, starting 11 µs after its launch."
     )
     assert headline(trace, picture) == "One step of three, 74 µs"
-    longer = lay_out(trace, width=720, at_least=1_000_000)
+    longer = lay_out(trace, TimelineOptions(at_least=1_000_000), width=720)
     assert headline(trace, longer) == "One step of three, 74 µs"
     assert describe(sample("empty"), lay_out(sample("empty"), width=720)) == "Nothing was recorded."
     cpu = sample("cpu_only")
@@ -181,7 +179,7 @@ def test_the_alternative_text_says_what_is_seen(sample) -> None:
 def test_the_alternative_text_is_short_and_leaves_nothing_out(sample) -> None:
     """Ops of one name are counted, and the one with most of the time is looked into."""
     eager = sample("geglu_eager")
-    text = describe(eager, lay_out(eager, width=720, highlight=["*vectorized*"]))
+    text = describe(eager, lay_out(eager, TimelineOptions(highlight=["*vectorized*"]), width=720))
     assert "shows three aten::linear (126 µs in all), aten::gelu (12 µs) and aten::mul (13 µs);" in text
     assert text.endswith(" Highlighted: two vectorized_elementwise_kernel<…>."), (
         "not those of the step before"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kinetoscope.draw.column import Column
-from kinetoscope.draw.overview import glance, glance_html
-from kinetoscope.draw.table import fitting, text_table
+from kinetoscope.draw.overview import overview, overview_html
+from kinetoscope.draw.table import Column, fitting, text_table
 from kinetoscope.trace import Trace, loads
 
 
@@ -28,7 +27,7 @@ def test_parts_add_up_and_the_largest_cause_has_a_sentence() -> None:
         event("cuda_runtime", "cudaLaunchKernel", 60, 10, correlation=1),
         event("kernel", "gemm", 80, 20, correlation=1),
     )
-    found = glance(trace)
+    found = overview(trace)
     assert sum(part.ns for part in found.parts) == found.span == 100_000
     assert [(part.busy, part.ns) for part in found.parts] == [
         (True, 20_000),
@@ -39,14 +38,14 @@ def test_parts_add_up_and_the_largest_cause_has_a_sentence() -> None:
         note.startswith("60 % (60.0 µs) of this time the GPU waited for the CPU") for note in found.notes
     )
     assert [row.name for row in found.top] == ["gemm"]
-    html = glance_html(found, trace="trace/made")
+    html = overview_html(found, trace="trace/made")
     assert 'data-events="2"' in html and "60 %" in html
 
 
 def test_pageable_copies_are_named() -> None:
     trace = made(event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 0, 10))
-    assert any("Pin the memory" in note for note in glance(trace).notes)
-    assert not any("Pin the memory" in note for note in glance(made(event("kernel", "k", 0, 10))).notes)
+    assert any("Pin the memory" in note for note in overview(trace).notes)
+    assert not any("Pin the memory" in note for note in overview(made(event("kernel", "k", 0, 10))).notes)
 
 
 def test_a_flood_of_kernels_shorter_than_their_launches_is_told() -> None:
@@ -55,18 +54,18 @@ def test_a_flood_of_kernels_shorter_than_their_launches_is_told() -> None:
         work = [event("kernel", "k", 20 * k + 7, kernel, correlation=k + 1) for k in range(100)]
         return made(*calls, *work)
 
-    (told,) = (note for note in glance(flood(5)).notes if "shorter" in note)
+    (told,) = (note for note in overview(flood(5)).notes if "shorter" in note)
     assert told.startswith("100 % of the 100 kernels") and "(6.00 µs)" in told
-    assert not any("shorter" in note for note in glance(flood(6)).notes)
+    assert not any("shorter" in note for note in overview(flood(6)).notes)
 
 
 def test_without_a_gpu_it_tells_of_the_cpu_and_of_what_it_does_not_know() -> None:
     foreign = [event("npu_kernel", "MatMul", 10 * k, 5) for k in range(7)]
-    found = glance(made(event("cpu_op", "aten::mm", 0, 100), *foreign))
+    found = overview(made(event("cpu_op", "aten::mm", 0, 100), *foreign))
     assert not found.parts and [row.name for row in found.top] == ["aten::mm"]
     assert "There is no GPU activity" in found.notes[0] and found.notes[1].startswith("7 events")
     launched = made(event("cuda_runtime", "cudaLaunchKernel", 0, 5, correlation=1))
-    assert "ProfilerActivity.CUDA" in glance(launched).notes[0]
+    assert "ProfilerActivity.CUDA" in overview(launched).notes[0]
 
 
 def test_columns_that_do_not_fit_are_left_out_before_names_are_cut_short() -> None:

@@ -8,21 +8,18 @@ from xml.etree import ElementTree
 
 import pytest
 
-import kinetoscope
 from kinetoscope.draw import palette
-from kinetoscope.draw.figure import figure_html
-from kinetoscope.draw.layout import lay_out
-from kinetoscope.draw.matplotlib_backend import FADED, draw, save, thumbnail
-from kinetoscope.draw.svg import svg
-from kinetoscope.draw.window import LayoutError
+from kinetoscope.draw.figure import draw_figure, svg
+from kinetoscope.draw.layout import LayoutError, TimelineOptions, lay_out
+from kinetoscope.draw.matplotlib_backend import FADED, draw_timeline, save_timeline, thumbnail
+from kinetoscope.draw.viewer import figure_style
 from kinetoscope.trace.events import Trace
 
-CSS = (Path(kinetoscope.__file__).parent / "book" / "static" / "kinetoscope.css").read_text("utf-8")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def picture(trace: Trace, width: int = 720, **options) -> str:
-    return svg(lay_out(trace, width=width, **options), ident="x", title="A <title>", description='"&"')
+def picture(trace: Trace) -> str:
+    return svg(lay_out(trace, width=720), ident="x", title="A <title>", description='"&"')
 
 
 def test_svg_is_well_formed_and_complete(any_trace: Trace) -> None:
@@ -39,12 +36,12 @@ def test_svg_is_well_formed_and_complete(any_trace: Trace) -> None:
 
 def test_names_are_text_and_never_markup(sample) -> None:
     trace = sample("nasty")
-    for text in (picture(trace), figure_html(trace, ident="f")):
+    for text in (picture(trace), draw_figure(trace, ident="f").html()):
         assert "<script" not in text
         assert "&lt;script&gt;" in text and "&amp;amp;" in text
         assert "\x01" not in text
-    figure = ElementTree.fromstring(figure_html(trace, ident="f", title="<b>", caption="<p>c</p>"))
-    assert figure.find("figcaption/p").text == "c"
+    figure = ElementTree.fromstring(draw_figure(trace, ident="f", title="<b>").html("<p>c</p>"))
+    assert figure.find("p").text == "c"
 
 
 def test_tooltips_tell_everything(sample) -> None:
@@ -59,24 +56,25 @@ def test_tooltips_tell_everything(sample) -> None:
     assert "starts at 21.0 µs" in op and "total 39.7 µs, self " in op and "shapes [1024, 32]" in op
 
 
-def test_no_colour_is_written_into_the_picture(sample) -> None:
+def test_no_color_is_written_into_the_picture(sample) -> None:
     text = picture(sample("geglu_eager"))
     assert not re.search(r"(fill|stroke|style)=|#[0-9a-f]{6}\b", text)
 
 
 def test_the_same_trace_gives_the_same_bytes(sample, tmp_path: Path) -> None:
-    first, second = (figure_html(sample("geglu_eager"), ident="f") for _ in range(2))
+    first, second = (draw_figure(sample("geglu_eager"), ident="f") for _ in range(2))
     assert first == second
     for suffix in ("png", "pdf"):
         for name in ("a", "b"):
-            save(lay_out(sample("geglu_eager"), width=640), tmp_path / f"{name}.{suffix}", dpi=48)
+            save_timeline(lay_out(sample("geglu_eager"), width=640), tmp_path / f"{name}.{suffix}", dpi=48)
         data = (tmp_path / f"a.{suffix}").read_bytes()
         assert data == (tmp_path / f"b.{suffix}").read_bytes()
         assert b"CreationDate" not in data and b"atplotlib" not in data
 
 
 def test_figure_has_two_drawings_and_a_legend_of_what_is_there(sample) -> None:
-    root = ElementTree.fromstring(figure_html(sample("geglu_eager"), ident="f", highlight=["aten::mm"]))
+    figure = draw_figure(sample("geglu_eager"), TimelineOptions(highlight=["aten::mm"]), ident="f")
+    root = ElementTree.fromstring(figure.html())
     ids = [e.get("id") for e in root.iter() if e.get("id")]
     assert len(ids) == len(set(ids)) and root.get("id") == "f"
     assert len(list(root.iter(f"{SVG}svg"))) == 2
@@ -84,14 +82,14 @@ def test_figure_has_two_drawings_and_a_legend_of_what_is_there(sample) -> None:
     assert legend == ["annotation", "op", "runtime call", "GEMM kernel", "other kernel", "copy, memset",
                       "stream idle", "launch", "highlighted", "outside the step"]  # fmt: skip
     with pytest.raises(ValueError, match="id for a figure"):
-        figure_html(sample("empty"), ident='x" onload="')
+        draw_figure(sample("empty"), ident='x" onload="')
     with pytest.raises(LayoutError):
-        figure_html(sample("empty"), ident="x", steps=1)
-    assert "Nothing was recorded." in figure_html(sample("empty"), ident="x")
+        draw_figure(sample("empty"), TimelineOptions(steps=1), ident="x")
+    assert "Nothing was recorded." in draw_figure(sample("empty"), ident="x").html()
 
 
 def test_paper_draws_any_trace(any_trace: Trace, tmp_path: Path) -> None:
-    figure = draw(lay_out(any_trace, width=340), dark=True)
+    figure = draw_timeline(lay_out(any_trace, width=340), dark=True)
     assert not [text for text in figure.axes[0].texts if text.get_parse_math()]
     thumbnail(any_trace, tmp_path / "t.png")
     header = (tmp_path / "t.png").read_bytes()[16:24]
@@ -100,18 +98,21 @@ def test_paper_draws_any_trace(any_trace: Trace, tmp_path: Path) -> None:
 
 def test_paper_refuses_other_formats(sample, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"saved as \.png or \.pdf"):
-        save(lay_out(sample("empty"), width=340), tmp_path / "x.jpg")
+        save_timeline(lay_out(sample("empty"), width=340), tmp_path / "x.jpg")
 
 
 def test_the_style_sheet_has_the_palette() -> None:
-    part = CSS.split("/* palette: begin */\n")[1].split("/* palette: end */")[0]
+    style = figure_style()
+    part = style.split("/* palette: begin */\n")[1].split("/* palette: end */")[0]
     assert part == palette.css(), "run python -m kinetoscope.draw.palette"
-    assert f"opacity: {FADED}" in CSS
-    assert "@import" not in CSS and "url(" not in CSS
+    for kind in palette.LIGHT.kinds:
+        assert f".ks-{kind} {{ --ks-fill: var(--ks-{kind});" in style
+    assert f"opacity: {FADED}" in style
+    assert "@import" not in style and "url(" not in style
 
 
-def luminance(colour: str) -> float:
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+def luminance(color: str) -> float:
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -122,9 +123,9 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("theme", [palette.LIGHT, palette.DARK], ids=["light", "dark"])
-def test_colours_can_be_read_and_told_apart_without_hue(theme: palette.Theme) -> None:
-    for colour in theme.kinds.values():
-        assert contrast(colour.fill, colour.ink) >= 4.5
+def test_colors_can_be_read_and_told_apart_without_hue(theme: palette.Theme) -> None:
+    for color in theme.kinds.values():
+        assert contrast(color.fill, color.ink) >= 4.5
     for ground in ("surface", "band", "idle"):
         assert contrast(theme.plain["text"], theme.plain[ground]) >= 7
         assert contrast(theme.plain["muted"], theme.plain[ground]) >= 4.5

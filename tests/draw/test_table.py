@@ -7,8 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kinetoscope.draw.column import Column
-from kinetoscope.draw.table import cell_texts, html_table, text_table
+from kinetoscope.draw.table import Column, cell_texts, html_table, text_table
 
 LONG = "void at::native::vectorized_elementwise_kernel<8, at::native::Gelu>(int, at::native::Gelu)"
 COLUMNS = [

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from kinetoscope.draw.event_details import facts
-from kinetoscope.draw.layout import lay_out
+from kinetoscope.draw.describe import facts
+from kinetoscope.draw.layout import DRAWN, TimelineOptions, lay_out
 from kinetoscope.draw.names import clean
 from kinetoscope.draw.palette import KIND_LABELS, kind_class
 from kinetoscope.draw.viewer_data import data_script, raw_script
-from kinetoscope.draw.window import DRAWN
 from kinetoscope.trace import Kind, Trace, load
 from kinetoscope.trace.errors import TraceError
 
@@ -115,7 +114,7 @@ def test_every_event_is_on_the_row_where_the_figure_has_it() -> None:
         data = read(data_script(trace, machine="m", name="n"))[1]
         places = {row["index"]: (row["lane"], row["row"]) for row in rows_of(data)}
         for step in [None, *(step.number for step in trace.steps[:3])]:
-            picture = lay_out(trace, width=640, steps=step)
+            picture = lay_out(trace, TimelineOptions(steps=step), width=640)
             lanes = [lane.label for lane in picture.lanes]
             drawn = {
                 event.index: (lanes[bar.lane], bar.row)
@@ -133,7 +132,7 @@ def test_a_row_does_not_change_with_what_is_shown(make) -> None:
     make.add("b", Kind.KERNEL, 900, 2000)
     make.step(1, 1500, 1000)
     trace = make.trace()
-    [bar] = [bar for bar in lay_out(trace, width=640, steps=1).bars if bar.event.name == "b"]
+    [bar] = [bar for bar in lay_out(trace, TimelineOptions(steps=1), width=640).bars if bar.event.name == "b"]
     assert bar.row == 1
     rows = rows_of(read(data_script(trace, machine="m", name="n"))[1])
     assert {row["name"]: row["row"] for row in rows if row["name"] in "ab"} == {"a": 0, "b": 1}

@@ -19,9 +19,9 @@ from xml.etree import ElementTree
 import pytest
 
 from kinetoscope.draw.describe import describe, headline
-from kinetoscope.draw.layout import lay_out
+from kinetoscope.draw.figure import standalone_svg
+from kinetoscope.draw.layout import TimelineOptions, lay_out
 from kinetoscope.draw.page import page_html
-from kinetoscope.draw.svg_file import standalone_svg
 from kinetoscope.draw.table import html_table, text_table
 from kinetoscope.draw.views import VIEWS, choose_rows
 from kinetoscope.measure.compare import compare
@@ -67,7 +67,7 @@ def use(data: bytes) -> None:
         text_table(shown.columns, shown.rows, width=90)
         html_table(shown.columns, shown.rows)
     compare(trace, trace)
-    layout = lay_out(trace, width=640, steps="all")
+    layout = lay_out(trace, TimelineOptions(steps="all"), width=640)
     title, description = headline(trace, layout), describe(trace, layout)
     ElementTree.fromstring(standalone_svg(layout, title=title, description=description))
     page = page_html(trace, name="x")

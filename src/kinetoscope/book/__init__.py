@@ -28,7 +28,8 @@ from kinetoscope.book.recorded_table import RecordedTable
 from kinetoscope.book.reference_tables import ReferenceTable
 from kinetoscope.book.timeline import Timeline
 from kinetoscope.book.trace_compare import TraceCompare
-from kinetoscope.book.viewer_assets import setup_alive
+from kinetoscope.book.viewer_assets import setup_viewer
+from kinetoscope.draw.viewer import FIGURE_STYLE, STATIC
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -60,8 +61,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("measured", Measured())
     app.add_role("published", Published())
     app.add_source_parser(GalleryParser, override=True)
+    app.add_css_file(FIGURE_STYLE)
     app.add_css_file("kinetoscope.css")
-    setup_alive(app)
+    setup_viewer(app)
 
     # Sphinx-Gallery fills its settings in at config-inited 10 and lays out at builder-inited 500.
     app.connect("config-inited", gallery.never_execute, priority=5)
@@ -83,11 +85,11 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("build-finished", stale_output.unpublish)
     app.connect("build-finished", trace_assets.publish)
     app.connect("build-finished", _fail_if_not_recorded)
-    return {"version": __version__, "env_version": 5, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": __version__, "env_version": 6, "parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _add_static(app: Sphinx, config: Config) -> None:
-    config.html_static_path.append(str(_STATIC))
+    config.html_static_path += [str(_STATIC), str(STATIC / FIGURE_STYLE)]
 
 
 def _fail_if_not_recorded(app: Sphinx, exception: Exception | None) -> None:

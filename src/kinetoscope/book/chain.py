@@ -12,8 +12,8 @@ from docutils.parsers.rst import directives
 from kinetoscope.book.nodes import of_trace
 from kinetoscope.book.recorded import RecordedDirective
 from kinetoscope.book.trace_assets import show_trace
+from kinetoscope.draw.layout import typical_step
 from kinetoscope.draw.names import short_name
-from kinetoscope.draw.window import typical_step
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.selection import matches
 from kinetoscope.trace import Event, Kind

@@ -16,7 +16,7 @@ from docutils import nodes
 
 from kinetoscope.book.build_context import book_of
 from kinetoscope.book.ladder import ladder
-from kinetoscope.draw.ladder_matplotlib import save_card
+from kinetoscope.draw.matplotlib_backend import save_card
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

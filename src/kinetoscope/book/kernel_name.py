@@ -11,8 +11,7 @@ from docutils.parsers.rst import directives
 
 from kinetoscope.book.nodes import recorded_table
 from kinetoscope.book.recorded import RecordedDirective
-from kinetoscope.draw.column import Column
-from kinetoscope.draw.table import cell_texts, html_table
+from kinetoscope.draw.table import Column, cell_texts, html_table
 from kinetoscope.kernel_names import KernelName, Part, decode
 from kinetoscope.measure.selection import matches
 

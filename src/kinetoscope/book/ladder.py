@@ -25,8 +25,8 @@ from kinetoscope.book.messages import warn
 from kinetoscope.book.recorded import RecordedDirective
 from kinetoscope.draw.describe import describe
 from kinetoscope.draw.ladder import Strip, axis_html, common_scale, ladder_legend, strip, strip_svg
-from kinetoscope.draw.ladder_matplotlib import save_ladder
 from kinetoscope.draw.layout import lay_out
+from kinetoscope.draw.matplotlib_backend import save_ladder
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -1,7 +1,7 @@
 """What the directives put into a document, and how each builder shows it.
 
-HTML gets what was drawn when the page was read.  Paper gets the same layout from matplotlib, and tables as
-document tables; builders without pictures get the description in words.
+HTML shows what was drawn when the page was read.  Paper shows the same layout, drawn by matplotlib, and
+document tables.  Builders without pictures show the description in words.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from kinetoscope.book import claims, ladder, plot
 from kinetoscope.book.build_context import book_of
 from kinetoscope.book.measured import measured
 from kinetoscope.book.trace_assets import tools_html
+from kinetoscope.draw.figure import WIDE_PX
 from kinetoscope.draw.layout import lay_out
-from kinetoscope.draw.matplotlib_backend import save
+from kinetoscope.draw.matplotlib_backend import save_timeline
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 class timeline(nodes.General, nodes.Element):
     """A timeline figure.  Children: its caption.
 
-    ``html``: the figure without its closing tag; ``alt``: in words; ``trace``, ``machine``, ``view``: what to
-    draw again for paper; ``key``: the trace as :mod:`kinetoscope.book.trace_assets` calls it.
+    ``html``: the figure up to its caption; ``alt``: the picture in words; ``trace``, ``machine`` and
+    ``options``: what to draw again for paper; ``key``: the trace's key in
+    :mod:`kinetoscope.book.trace_assets`.
     """
 
 
@@ -40,11 +42,11 @@ class recorded_table(nodes.General, nodes.Element):
 
 
 class of_trace(nodes.inline):
-    """Words about some events of one trace: ``trace``, its key; ``events``, their places in the file."""
+    """Words about some events of one trace: ``trace``, its key; ``events``, their indexes in the file."""
 
 
 def visit_timeline_html(translator: Any, node: timeline) -> None:
-    """The figure as it was drawn, and its caption opened."""
+    """Write the figure up to its caption."""
     translator.body.append(node["html"])
     translator.body.append(tools_html(translator.builder, translator.builder.current_docname, node["key"]))
     if node.children:
@@ -52,47 +54,42 @@ def visit_timeline_html(translator: Any, node: timeline) -> None:
 
 
 def depart_timeline_html(translator: Any, node: timeline) -> None:
-    """The caption, if any, and the figure closed."""
+    """Close what :func:`visit_timeline_html` opened."""
     if node.children:
         translator.body.append("</figcaption>")
     translator.body.append("</figure>\n")
 
 
 def visit_table_html(translator: Any, node: recorded_table) -> None:
-    """The table as it was drawn."""
+    """Write the table as it was drawn."""
     translator.body.append(node["html"])
     raise nodes.SkipNode
 
 
 def visit_measured_html(translator: Any, node: measured) -> None:
-    """A number that tells, when pointed at, what it was computed from."""
+    """Open a number; pointing at it shows what it was computed from."""
     title = escape(node["expression"], quote=True)
     events = f' data-events="{escape(node["events"], quote=True)}"' if node["events"] else ""
     translator.body.append(f'<span class="{" ".join(node["classes"])}" title="{title}"{events}>')
 
 
-def depart_measured_html(translator: Any, node: measured) -> None:
-    """The end of the number."""
-    translator.body.append("</span>")
-
-
 def visit_of_trace_html(translator: Any, node: of_trace) -> None:
-    """Words that light up, when pointed at, the events they are about."""
+    """Open words; pointing at them lights up the events they are about."""
     places = {"data-trace": node["trace"], "data-events": node["events"]}
     translator.body.append(translator.starttag(node, "span", "", **places))
 
 
-def depart_of_trace_html(translator: Any, node: of_trace) -> None:
-    """The end of the words."""
+def close_span(translator: Any, node: nodes.Element) -> None:
+    """Close the number or the words."""
     translator.body.append("</span>")
 
 
 def nothing(translator: Any, node: nodes.Element) -> None:
-    """For builders that show the text inside and no more."""
+    """Write nothing: builders other than HTML show the text inside and no more."""
 
 
 class ForPaper(SphinxPostTransform):
-    """Turns our nodes into what every builder other than HTML knows: figures, tables, paragraphs."""
+    """Turns our nodes into what builders other than HTML know: figures, tables, paragraphs."""
 
     default_priority = 400
 
@@ -113,7 +110,7 @@ class ForPaper(SphinxPostTransform):
             words.replace_self(words.children)
         for asked in list(self.document.findall(claims.judged_by)):
             asked.replace_self(asked.children)
-        # Sphinx-Gallery's figures are known to HTML and to LaTeX, which is the one that shows PDFs.
+        # Only HTML and LaTeX know Sphinx-Gallery's figures, and LaTeX is the builder that shows PDFs.
         for figure in list(self.document.findall(imgsgnode)) if book_of(self.env).picture != "pdf" else ():
             figure.replace_self(nodes.paragraph(text=figure["alt"] or ""))
 
@@ -122,13 +119,14 @@ class ForPaper(SphinxPostTransform):
         book = book_of(self.env)
         if not book.picture:
             return [nodes.paragraph(text=node["alt"]), *caption]
-        layout = lay_out(book.trace(node["trace"], node["machine"]), width=640, **node["view"])
+        layout = lay_out(book.trace(node["trace"], node["machine"]), node["options"], width=WIDE_PX)
         folder = Path(self.env.doctreedir) / "kinetoscope-paper"
         folder.mkdir(parents=True, exist_ok=True)
-        # named by what it shows: on paper all documents are one, and two of them may show the same trace
-        what = hashlib.sha256(repr((node["machine"], node["trace"], node["view"])).encode()).hexdigest()[:8]
-        path = folder / f"timeline-{node['trace']}-{what}.{book.picture}"
-        save(layout, path)
+        # The name says what it shows: on paper all documents are one, and two may show the same trace.
+        shown = repr((node["machine"], node["trace"], node["options"]))
+        digest = hashlib.sha256(shown.encode()).hexdigest()[:8]
+        path = folder / f"timeline-{node['trace']}-{digest}.{book.picture}"
+        save_timeline(layout, path)
         self.env.images.add_file(self.env.docname, str(path))
         image = nodes.image(uri=str(path), candidates={"*": str(path)}, alt=node["alt"])
         figure = nodes.figure("", image)
@@ -138,7 +136,7 @@ class ForPaper(SphinxPostTransform):
 
 
 def document_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> nodes.table:
-    """A table that every builder knows; its columns are as wide as their longest cell, within reason."""
+    """Make a table that every builder knows; a column is as wide as its longest cell, up to a limit."""
     group = nodes.tgroup(cols=len(head))
     group += [
         nodes.colspec(colwidth=min(60, max(map(len, cells)))) for cells in zip(head, *rows, strict=True)
@@ -153,9 +151,9 @@ def _row(cells: Sequence[str]) -> nodes.row:
 
 
 def setup_nodes(app: Sphinx) -> None:
-    """Registers the nodes, and what turns them into document elements for other builders."""
+    """Register the nodes, and what turns them into document elements for other builders."""
     app.add_node(timeline, html=(visit_timeline_html, depart_timeline_html))
     app.add_node(recorded_table, html=(visit_table_html, None))
-    app.add_node(measured, html=(visit_measured_html, depart_measured_html), text=(nothing, nothing))
-    app.add_node(of_trace, html=(visit_of_trace_html, depart_of_trace_html), text=(nothing, nothing))
+    app.add_node(measured, html=(visit_measured_html, close_span), text=(nothing, nothing))
+    app.add_node(of_trace, html=(visit_of_trace_html, close_span), text=(nothing, nothing))
     app.add_post_transform(ForPaper)

@@ -1,4 +1,4 @@
-"""``{profiler-table} NAME``: what a trace spent its time on, by op, kernel, runtime call or step."""
+"""``{profiler-table} NAME``: where a trace spent its time, by op, kernel, runtime call or step."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kinetoscope.book.recorded import RecordedDirective, patterns
 from kinetoscope.book.trace_assets import show_trace
 from kinetoscope.draw.describe import count_word
 from kinetoscope.draw.table import cell_texts, html_table
-from kinetoscope.draw.views import VIEWS, AnyRow, View, columns_of_view, shown_column, sort_key
+from kinetoscope.draw.views import VIEWS, ColumnError, Shown, ViewError, choose_rows
 from kinetoscope.measure.tables import Row
-from kinetoscope.trace import StepAt, Trace
+from kinetoscope.trace import Trace
 
 
 def by(text: str) -> str:
-    """Raises ``ValueError`` for a way of grouping that is not in :data:`VIEWS`."""
+    """Return the key of a view.  Raises ``ValueError`` if :data:`VIEWS` has no such key."""
     return directives.choice(text, tuple(VIEWS))
 
 
@@ -41,53 +41,39 @@ class ProfilerTable(RecordedDirective):
         trace = self.find(self.book.trace)
         if trace is None:
             return self.nothing_to_show()
-        view = VIEWS[self.options.get("by", "op")]
-        wanted = self.options.get("columns", ())
-        sort = self.options.get("sort")
-        there = columns_of_view(view)
-        unknown = [name for name in (*wanted, *([sort] if sort else ())) if name not in there]
-        if unknown:
-            return self.refuse(
-                "name", f"no column {unknown[0]!r} in a table by {view.noun}; there are: {', '.join(there)}"
+        try:
+            shown = choose_rows(
+                trace,
+                self.options.get("by", "op"),
+                step=self.options.get("step"),
+                sort=self.options.get("sort"),
+                limit=self.options.get("rows"),
+                columns=self.options.get("columns", ()),
             )
-        step = self._step(trace)
-        if step is None and "step" in self.options:
-            steps = ", ".join(str(item.number) for item in trace.steps_at) or "none"
-            return self.refuse(
-                "option", f"{self.name_asked} has no step {self.options['step']}; there are: {steps}"
-            )
-        rows: list[AnyRow] = list(view.rows(trace, step))
-        if sort:
-            rows.sort(key=lambda row: sort_key(row, str(sort)), reverse=sort != "name")
-        left_out = 0
-        if "rows" in self.options:
-            left_out = max(0, len(rows) - self.options["rows"])
-            rows = rows[: self.options["rows"]]
-        columns = [shown_column(name, view) for name in wanted or view.shown(rows)]
-        caption = self.options.get("caption") or self._caption(view, trace, step, left_out)
+        except ColumnError as error:
+            return self.refuse("name", str(error))
+        except ViewError as error:
+            return self.refuse("option", f"{self.name_asked}: {error}")
         node = recorded_table()
         node["html"] = html_table(
-            columns,
-            rows,
-            caption=caption,
+            shown.columns,
+            shown.rows,
+            caption=self.options.get("caption") or self._caption(trace, shown),
             highlight=self.options.get("highlight", ()),
             trace=show_trace(self.env, self.name_asked, self.machine_asked),
         )
-        node["head"], node["body"] = [column.heading for column in columns], cell_texts(columns, rows)
+        node["head"] = [column.heading for column in shown.columns]
+        node["body"] = cell_texts(shown.columns, shown.rows)
         self.set_source_info(node)
         return [node]
 
-    def _step(self, trace: Trace) -> StepAt | None:
-        number = self.options.get("step")
-        return next((step for step in trace.steps_at if step.number == number), None)
-
-    def _caption(self, view: View, trace: Trace, step: StepAt | None, left_out: int) -> str:
-        caption = f"{self.name_asked} by {view.noun}"
-        if view.row is Row:
-            if step is not None:
-                caption += f", step {step.number}"
+    def _caption(self, trace: Trace, shown: Shown) -> str:
+        caption = f"{self.name_asked} by {shown.view.noun}"
+        if shown.view.row is Row:
+            if "step" in self.options:
+                caption += f", step {self.options['step']}"
             elif trace.steps_at:
                 caption += f", sums over {count_word(len(trace.steps_at), 'step')}"
-        if left_out:
-            caption += f"; {count_word(left_out, 'more row')} not shown"
+        if shown.left_out:
+            caption += f"; {count_word(shown.left_out, 'more row')} not shown"
         return caption

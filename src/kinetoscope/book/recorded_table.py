@@ -11,8 +11,7 @@ from docutils.parsers.rst import directives
 
 from kinetoscope.book.nodes import recorded_table
 from kinetoscope.book.recorded import RecordedDirective, patterns
-from kinetoscope.draw.column import Column
-from kinetoscope.draw.table import cell_texts, html_table
+from kinetoscope.draw.table import Column, cell_texts, html_table
 from kinetoscope.measure.csvtable import Cell, CsvTable
 from kinetoscope.measure.quantity import Quantity
 

@@ -18,8 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 from kinetoscope.book import build_setup, config, messages
 from kinetoscope.book.claims import SAID
 from kinetoscope.book.verdicts import Outcome, Verdict
-from kinetoscope.draw.changes import SAID as CALLED
-from kinetoscope.draw.changes import SIGNS
+from kinetoscope.draw.palette import CHANGE_LABELS, CHANGE_SIGNS
 from kinetoscope.draw.viewer import key_help
 from kinetoscope.draw.views import COLUMNS, VIEWS, columns_of_view
 from kinetoscope.measure.compare import TOLERANCE, Change
@@ -198,7 +197,8 @@ CHANGES: dict[Change, str] = {
 
 def _changes() -> Words:
     return [
-        (f"``{SIGNS[change]}`` {CALLED[change]}", f"``{change}``", what) for change, what in CHANGES.items()
+        (f"``{CHANGE_SIGNS[change]}`` {CHANGE_LABELS[change]}", f"``{change}``", what)
+        for change, what in CHANGES.items()
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from docutils.nodes import Node
 from docutils.parsers.rst import directives
@@ -11,10 +11,9 @@ from docutils.parsers.rst import directives
 from kinetoscope.book.nodes import timeline
 from kinetoscope.book.recorded import RecordedDirective, patterns
 from kinetoscope.book.trace_assets import show_trace
-from kinetoscope.draw.describe import describe
-from kinetoscope.draw.figure import figure_html
-from kinetoscope.draw.layout import lay_out
-from kinetoscope.draw.window import LayoutError
+from kinetoscope.draw.figure import draw_figure
+from kinetoscope.draw.layout import LayoutError, TimelineOptions
+from kinetoscope.trace import Trace
 
 
 def steps(text: str) -> int | tuple[int, ...] | str:
@@ -41,22 +40,32 @@ class Timeline(RecordedDirective):
         trace = self.find(self.book.trace)
         if trace is None:
             return self.nothing_to_show()
-        view: dict[str, Any] = {
-            "steps": self.options.get("step"),
-            "zoom": self.options.get("zoom"),
-            "highlight": self.options.get("highlight", ()),
-        }
-        ident = self.new_id("timeline")
+        options = TimelineOptions(
+            steps=self.options.get("step"),
+            zoom=self.options.get("zoom"),
+            highlight=self.options.get("highlight", ()),
+        )
         try:
-            title = self.options.get("title")
-            html = figure_html(trace, ident=ident, title=title, name=self.name_asked, **view)
-            alt = describe(trace, lay_out(trace, width=640, **view))
+            node = timeline_node(self, trace, options, title=self.options.get("title"))
         except LayoutError as error:
             return self.refuse("option", f"{self.name_asked}: {error}")
-        node = timeline("", *self.caption(), ids=[ident])
-        node["html"] = html.rstrip().removesuffix("</figure>")
-        node["alt"], node["view"] = alt, view
-        node["trace"], node["machine"] = self.name_asked, self.machine_asked
-        node["key"] = show_trace(self.env, self.name_asked, self.machine_asked)
-        self.set_source_info(node)
+        node += self.caption()
         return [node]
+
+
+def timeline_node(
+    directive: RecordedDirective, trace: Trace, options: TimelineOptions, *, title: str | None = None
+) -> timeline:
+    """Draw the trace that the directive asks for, without a caption; its page then shows that trace.
+
+    Raises :class:`LayoutError` if the trace does not have what ``options`` ask for.
+    """
+    name, machine = directive.name_asked, directive.machine_asked
+    ident = directive.new_id("timeline")
+    figure = draw_figure(trace, options, ident=ident, title=title, name=name)
+    node = timeline("", ids=[ident])
+    node["html"], node["alt"] = figure.opening, figure.description
+    node["trace"], node["machine"], node["options"] = name, machine, options
+    node["key"] = show_trace(directive.env, name, machine)
+    directive.set_source_info(node)
+    return node

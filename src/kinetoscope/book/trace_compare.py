@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from docutils import nodes
 from docutils.nodes import Node
@@ -12,16 +12,15 @@ from docutils.parsers.rst import directives
 
 from kinetoscope.book.nodes import recorded_table, timeline
 from kinetoscope.book.recorded import RecordedDirective
-from kinetoscope.book.trace_assets import show_trace, trace_key
-from kinetoscope.draw.changes import CHANGE_COLUMNS, SAID, SIGNS, change_row
-from kinetoscope.draw.describe import describe
-from kinetoscope.draw.figure import figure_html
-from kinetoscope.draw.layout import lay_out
+from kinetoscope.book.timeline import timeline_node
+from kinetoscope.book.trace_assets import show_trace
+from kinetoscope.draw.layout import TimelineOptions, choose_window
+from kinetoscope.draw.palette import CHANGE_LABELS, CHANGE_SIGNS
 from kinetoscope.draw.table import cell_texts, event_places, html_table
+from kinetoscope.draw.views import CHANGE_COLUMNS, change_row
 from kinetoscope.measure.compare import DEFAULT_KINDS, Pair, changes, compare
 from kinetoscope.trace import Kind, Trace
 
-_COLUMNS = CHANGE_COLUMNS
 _ALL = (*DEFAULT_KINDS, Kind.OP, Kind.CALL, Kind.ANNOTATION)
 
 
@@ -37,14 +36,14 @@ class TraceCompare(RecordedDirective):
     }
 
     def show(self) -> list[Node]:
-        found = []
+        traces = []
         for name in self.arguments:
             self.asked = name
             trace = self.find(self.book.trace)
             if trace is None:
                 return self.nothing_to_show()
-            found.append(trace)
-        before, after = found
+            traces.append(trace)
+        before, after = traces
         kinds = (Kind.OP,) if self.options.get("by") == "op" else DEFAULT_KINDS
         pairs = compare(before, after, *kinds)
         figures = [] if "no-timelines" in self.options else self._figures(before, after, pairs, kinds)
@@ -56,23 +55,15 @@ class TraceCompare(RecordedDirective):
 
     def _figures(self, before: Trace, after: Trace, pairs: list[Pair], kinds: tuple[Kind, ...]) -> list[Node]:
         # One scale: both windows are as long as the longer of the two.
-        longest = max(lay_out(trace, width=640).window.dur for trace in (before, after))
+        longest = max(choose_window(trace, TimelineOptions()).dur for trace in (before, after))
         figures: list[timeline] = []
         for name, trace, of_trace in zip(self.arguments, (before, after), changes(pairs), strict=True):
             self.asked = name
-            view: dict[str, Any] = {"at_least": longest, "changes": of_trace}
-            ident = self.new_id("timeline")
             when = "After: " if figures else "Before: "
             caption = nodes.paragraph("", "", nodes.Text(when), nodes.literal(name, name))
-            node = timeline("", caption, ids=[ident])
-            node["html"] = (
-                figure_html(trace, ident=ident, name=name, **view).rstrip().removesuffix("</figure>")
-            )
-            node["alt"], node["view"] = describe(trace, lay_out(trace, width=640, **view)), view
-            node["trace"], node["machine"] = name, self.machine_asked
-            node["key"] = trace_key(self.book, name, self.machine_asked)
-            self.set_source_info(node)
-            figures.append(node)
+            options = TimelineOptions(at_least=longest, changes=of_trace)
+            figures.append(timeline_node(self, trace, options))
+            figures[-1] += caption
         paired = _paired(compare(before, after, *_ALL), kinds, [node["ids"][0] for node in figures])
         figures[-1]["html"] += f'<script type="application/json" class="ks-pairs">{paired}</script>\n'
         return [*figures]
@@ -82,33 +73,37 @@ class TraceCompare(RecordedDirective):
         rows = [_row(pair, *keys) for pair in pairs]
         caption = f"From {self.arguments[0]} to {self.arguments[1]}, a step each"
         node = recorded_table()
-        node["html"] = html_table(_COLUMNS, rows, caption=caption, trace=" ".join(keys))
-        node["head"], node["body"] = [column.heading for column in _COLUMNS], cell_texts(_COLUMNS, rows)
+        node["html"] = html_table(CHANGE_COLUMNS, rows, caption=caption, trace=" ".join(keys))
+        node["head"], node["body"] = (
+            [column.heading for column in CHANGE_COLUMNS],
+            cell_texts(CHANGE_COLUMNS, rows),
+        )
         self.set_source_info(node)
         return node
 
 
 def _paired(pairs: list[Pair], told: tuple[Kind, ...], figures: list[str]) -> str:
-    """Which events belong together, for the viewer: by their places among those of their files.
+    """Write for the viewer which events belong together, as JSON that may stand in a page.
 
-    JSON that may stand in a page: the ids of the two figures, and for each name what became of it, in a word
-    and as a ratio, with the places of its events before and after.  Bars of the kinds ``told`` carry a sign.
+    It holds the ids of the two figures and the signs; for each name what became of it, in words and as a
+    ratio, and the indexes of its events in the file before and the one after.  Bars of the kinds in
+    ``told`` carry a sign.
     """
     listed = [
         {
             "change": pair.change,
-            "said": SAID[pair.change],
+            "said": CHANGE_LABELS[pair.change],
             "ratio": "" if pair.ratio is None else f"{pair.ratio:.2f}×",
             "told": pair.kind in told,
             "places": [[e.index for e in events] for events in (pair.events_before, pair.events_after)],
         }
         for pair in pairs
     ]
-    document = {"figures": figures, "signs": SIGNS, "pairs": listed}
+    document = {"figures": figures, "signs": CHANGE_SIGNS, "pairs": listed}
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _row(pair: Pair, before: str, after: str) -> dict[str, object]:
-    """``before``, ``after``: keys of the two traces."""
+    """Return a pair's row with the places of its events; ``before`` and ``after`` are the traces' keys."""
     events = event_places({before: pair.events_before, after: pair.events_after})
     return {"events": events, **change_row(pair)}

@@ -1,4 +1,4 @@
-"""The timeline viewer in a site: one script and one style sheet, loaded when a figure is near the screen."""
+"""The timeline viewer in a site: one script and one stylesheet, loaded when a figure is near the screen."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ SCRIPT, STYLE = "kinetoscope-timeline.js", "kinetoscope-timeline.css"
 """In the site's ``_static``"""
 
 
-def setup_alive(app: Sphinx) -> None:
-    """Registers the loader, and tells it by the page where the viewer is and of which version."""
+def setup_viewer(app: Sphinx) -> None:
+    """Register the loader; an attribute of its script element names the viewer's files and their versions."""
     files = {STYLE: viewer_style(), SCRIPT: viewer_script()}
     names = " ".join(f"{name}?v={zlib.crc32(text.encode()):08x}" for name, text in files.items())
     attributes: dict[str, Any] = {"loading_method": "defer", "data-viewer": names}
     app.add_js_file("kinetoscope.js", **attributes)
 
     def write(app: Sphinx, exception: Exception | None) -> None:
-        """``build-finished``: static files of others have been copied by then."""
+        """``build-finished``: Sphinx has copied the other static files by then."""
         if exception is not None or app.builder.name not in SITES:
             return
         folder = Path(app.outdir) / "_static"

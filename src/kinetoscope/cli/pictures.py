@@ -19,13 +19,13 @@ from kinetoscope.cli.files import (
 
 if TYPE_CHECKING:
     from kinetoscope.draw.geometry import Layout
-    from kinetoscope.draw.window import Steps
+    from kinetoscope.draw.layout import StepChoice
     from kinetoscope.trace import Trace
 
 SUFFIXES = (".svg", ".png", ".pdf")
 
 
-def steps(text: str) -> Steps:
+def steps(text: str) -> StepChoice:
     """``3``, ``2,3`` or ``all``.  Raises ``ArgumentTypeError`` for anything else."""
     if text.strip() == "all":
         return "all"
@@ -79,12 +79,11 @@ def run_timeline(options: argparse.Namespace) -> int:
     refuse_existing(path, force=options.force)
     trace = read_trace(options, options.trace)
     from kinetoscope.draw.describe import describe, headline
-    from kinetoscope.draw.layout import lay_out
+    from kinetoscope.draw.layout import TimelineOptions, lay_out
 
     with spinner(f"drawing {path}"):
-        layout = lay_out(
-            trace, width=options.width, steps=options.step, zoom=options.zoom, highlight=options.highlight
-        )
+        shown = TimelineOptions(options.step, options.zoom, options.highlight)
+        layout = lay_out(trace, shown, width=options.width)
         title, description = headline(trace, layout), describe(trace, layout)
         write_whole(
             path, lambda target: _draw(layout, target, title, description, options.dark), force=options.force
@@ -102,15 +101,15 @@ def _require_matplotlib(suffix: str) -> None:
 
 def _draw(layout: Layout, path: Path, title: str, description: str, dark: bool) -> None:
     if path.suffix.lower() == ".svg":
-        from kinetoscope.draw.svg_file import standalone_svg
+        from kinetoscope.draw.figure import standalone_svg
 
         path.write_text(
             standalone_svg(layout, title=title, description=description, dark=dark), encoding="utf-8"
         )
     else:
-        from kinetoscope.draw.matplotlib_backend import save
+        from kinetoscope.draw.matplotlib_backend import save_timeline
 
-        save(layout, path, dark=dark)
+        save_timeline(layout, path, dark=dark)
 
 
 # --- show ---------------------------------------------------------------------------------------------------

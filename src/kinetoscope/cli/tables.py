@@ -12,7 +12,7 @@ from kinetoscope.cli.files import add_trace, read_trace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kinetoscope.draw.column import Column
+    from kinetoscope.draw.table import Column
     from kinetoscope.draw.views import Shown
     from kinetoscope.measure.compare import Pair
     from kinetoscope.trace import Trace
@@ -138,7 +138,7 @@ def run_compare(options: argparse.Namespace) -> int:
     """Prints what changed for each name, per step: medians over the recorded steps."""
     if options.before == options.after == "-":
         raise Refusal("one pipe brings one trace; name a file for the other.")
-    from kinetoscope.draw.changes import CHANGE_COLUMNS, change_row
+    from kinetoscope.draw.views import CHANGE_COLUMNS, change_row
     from kinetoscope.measure.compare import DEFAULT_KINDS, compare
     from kinetoscope.trace import Kind
 

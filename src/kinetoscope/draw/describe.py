@@ -1,35 +1,38 @@
-"""A timeline in words, computed from the trace: what a reader who does not see it hears."""
+"""A timeline and its events in words, computed from the trace."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kinetoscope.draw.changes import SAID
-from kinetoscope.draw.names import short_name
+from kinetoscope.draw.names import clean, short_name
+from kinetoscope.draw.palette import CHANGE_LABELS
 from kinetoscope.measure.printing import brief_time
 from kinetoscope.trace.events import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from kinetoscope.draw.geometry import Layout
     from kinetoscope.trace.events import Event, Trace
 
 _WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
 _MOST = 4
-"""Names listed before the rest are only counted"""
+"""How many names are listed before the rest is only counted"""
+
+
+# --- a timeline ---------------------------------------------------------------------------------------------
 
 
 def describe(trace: Trace, layout: Layout) -> str:
-    """The picture in one sentence or two.
+    """Describe the picture in a sentence or two, for readers who do not see it.
 
     For example: "One step of three: the CPU lane shows aten::linear, 51 µs, holding aten::t and
     aten::addmm; the stream shows one kernel, 2.7 µs, starting 9 µs after its launch."
     """
     if layout.note:
         return layout.note
-    shown = [event for bar in layout.bars if not bar.faded for event in (bar.event, *bar.merged)]
+    shown = [event for bar in layout.bars if not bar.faded for event in bar.events]
     gpu = [event for event in shown if event.kind.on_gpu]
     parts = [_cpu(layout, shown), _gpu(gpu, len({event.lane for event in gpu}))]
     text = f"{_scope(trace, layout)}: {'; '.join(part for part in parts if part)}."
@@ -37,9 +40,9 @@ def describe(trace: Trace, layout: Layout) -> str:
 
 
 def _highlighted(layout: Layout) -> str:
-    """What the figure points out."""
+    """Say which events the figure highlights."""
     bars = [bar for bar in layout.bars if bar.highlighted and not bar.faded]
-    marked = [event for bar in bars for event in (bar.event, *bar.merged)]
+    marked = [event for bar in bars for event in bar.events]
     counts = Counter(_name(event) for event in marked)
     parts = [name if count == 1 else count_word(count, name, name) for name, count in counts.items()]
     if len(parts) > _MOST:
@@ -48,24 +51,28 @@ def _highlighted(layout: Layout) -> str:
 
 
 def _changes(layout: Layout) -> str:
-    """What became of the events in the trace that this one is compared with."""
+    """Say what became of the events in the trace that this one is compared with."""
     bars = [bar for bar in layout.bars if not bar.faded and bar.changes]
     counts = Counter(change for bar in bars for change in bar.changes)
-    parts = [f"{count_word(counts[change], 'bar')} {said}" for change, said in SAID.items() if counts[change]]
+    parts = [
+        f"{count_word(counts[change], 'bar')} {label}"
+        for change, label in CHANGE_LABELS.items()
+        if counts[change]
+    ]
     return f"Against the other trace: {_listing(parts)}." if parts else ""
 
 
 def headline(trace: Trace, layout: Layout) -> str:
-    """A title for the picture: what it covers and how long that is."""
+    """Return a title for the picture: what it covers and how long that is."""
     window = layout.window
-    # On one scale with a longer one a figure shows more than its step.
+    # A figure on one scale with a longer one shows more than its step.
     last = max((step.end for step in window.steps), default=window.end)
     dur = window.dur if window.zoom is not None else min(window.dur, last - window.start)
     return layout.note or f"{_scope(trace, layout)}, {brief_time(dur)}"
 
 
 def count_word(number: int, noun: str, plural: str | None = None) -> str:
-    """``number`` of a thing, small numbers as words.
+    """Write a number and what it counts, with small numbers as words.
 
     >>> count_word(1, "kernel"), count_word(3, "copy", "copies"), count_word(40, "op")
     ('one kernel', 'three copies', '40 ops')
@@ -102,7 +109,7 @@ def _cpu(layout: Layout, shown: Sequence[Event]) -> str:
         groups: dict[str, list[Event]] = {}
         for op in outer:
             groups.setdefault(_name(op), []).append(op)
-        # The one that most of the time is spent in is worth a look inside.
+        # If one op takes most of the time, say what is inside it.
         longest = max(outer, key=lambda op: op.dur)
         inside_of = _holding(longest) if 2 * longest.dur > sum(op.dur for op in outer) else ""
         listed = [
@@ -117,7 +124,7 @@ def _cpu(layout: Layout, shown: Sequence[Event]) -> str:
 
 
 def _group(name: str, group: Sequence[Event], holding: str) -> str:
-    """Ops of one name: ``aten::mul (11 µs)``, ``three aten::linear (116 µs in all)``."""
+    """Write ops of one name: ``aten::mul (11 µs)``, ``three aten::linear (116 µs in all)``."""
     time = brief_time(sum(op.dur for op in group))
     if len(group) > 1:
         return f"{count_word(len(group), name, name)} ({time} in all)"
@@ -125,16 +132,16 @@ def _group(name: str, group: Sequence[Event], holding: str) -> str:
 
 
 def _holding(op: Event) -> str:
-    """The ops directly in an op, whatever ranges lie between, each name once."""
-    found: list[str] = []
+    """Name the ops directly inside an op, each once; ranges between them and the op do not count."""
+    names: list[str] = []
     inside = list(op.children)
     while inside:
         child = inside.pop(0)
         if child.kind is Kind.OP:
-            found.append(_name(child))
+            names.append(_name(child))
         else:
             inside = [*child.children, *inside]
-    below = list(dict.fromkeys(found))
+    below = list(dict.fromkeys(names))
     if len(below) > _MOST:
         below = [*below[:_MOST], count_word(len(below) - _MOST, "more", "more")]
     return f"holding {_listing(below)}" if below else ""
@@ -171,7 +178,7 @@ def _gpu(activities: Sequence[Event], streams: int) -> str:
 
 
 def _name(event: Event) -> str:
-    """Short enough to be read aloud."""
+    """Return a name that is short enough to be read aloud."""
     name = short_name(event.name)
     return name if len(name) <= 60 else name[:57] + "…"
 
@@ -180,3 +187,112 @@ def _listing(parts: Sequence[str]) -> str:
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+# --- an event -----------------------------------------------------------------------------------------------
+
+Facts = tuple[tuple[str, str], ...]
+"""Labels and values, in reading order"""
+
+_LONGEST = 240
+"""Characters of a value; of an op's two hundred input tensors this shows the first few"""
+
+
+def facts(event: Event, device_names: Mapping[int, str]) -> Facts:
+    """Return what a trace says about an event besides its name and times; empty if it says nothing.
+
+    That is how a kernel was launched, how much a copy moved, what an op was given.  ``device_names`` maps a
+    device's number to the GPU's name.  The keys are those that Kineto writes into ``args``
+    (``libkineto/src/output_json.cpp``), for ops those of torch (``torch/csrc/profiler/collection.cpp``).
+    """
+    if event.kind is Kind.KERNEL:
+        pairs = _kernel_facts(event.args)
+    elif event.kind.on_gpu:
+        pairs = _copy_facts(event)
+    elif event.kind is Kind.OP:
+        pairs = _op_facts(event.args)
+    else:
+        pairs = []
+    if event.lane.stream is not None:
+        pairs.append(("stream", str(event.lane.stream)))
+    device = event.lane.device if event.kind.on_gpu else None
+    if device is not None:
+        name = device_names.get(device)
+        pairs.append(("device", f"{device}, {name}" if name else str(device)))
+    return tuple((label, _cut(clean(value))) for label, value in pairs)
+
+
+def _kernel_facts(args: Mapping[str, Any]) -> list[tuple[str, str]]:
+    pairs = []
+    for key in ("grid", "block"):
+        value = args.get(key)
+        if isinstance(value, list | tuple):
+            pairs.append((key, " × ".join(str(part) for part in value)))
+    known: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+        ("registers per thread", "registers", lambda value: f"{value} a thread"),
+        ("shared memory", "shared memory", lambda value: f"{value} B a block"),
+        ("blocks per SM", "blocks", lambda value: f"{_short(value)} per SM"),
+        ("warps per SM", "warps", lambda value: f"{_short(value)} per SM"),
+        (
+            "est. achieved occupancy %",
+            "occupancy",
+            lambda value: f"{_short(value)} %, the profiler's estimate",
+        ),
+    )
+    return pairs + [(label, write(args[key])) for key, label, write in known if args.get(key) is not None]
+
+
+def _copy_facts(event: Event) -> list[tuple[str, str]]:
+    size, rate = event.args.get("bytes"), event.args.get("memory bandwidth (GB/s)")
+    if size is None or not _is_number(size):
+        return []
+    pairs = [("bytes", f"{size} B")]
+    if not _is_number(rate):
+        # A byte per ns is a GB per s.
+        rate = float(size) / event.dur if event.dur else None
+    return pairs if rate is None else [*pairs, ("bandwidth", f"{_short(rate)} GB/s")]
+
+
+def _op_facts(args: Mapping[str, Any]) -> list[tuple[str, str]]:
+    dims, strides, types = (_list(args.get(key)) for key in ("Input Dims", "Input Strides", "Input type"))
+    tensors = [i for i, shape in enumerate(dims) if shape]
+    pairs = []
+    for label, values in (("shapes", dims), ("strides", strides), ("dtypes", types)):
+        # Each of the three lists the same inputs in the same order, so that they can be read together.
+        written = [_plain(values[i]) for i in tensors if i < len(values)]
+        if any(written):
+            pairs.append((label, ", ".join(written)))
+    given = [str(value) for value in _list(args.get("Concrete Inputs")) if value not in ("", None)]
+    if given:
+        pairs.append(("other inputs", ", ".join(given)))
+    if args.get("kernel_backend"):
+        pairs.append(("backend", str(args["kernel_backend"])))
+        if args.get("kernel_kwargs"):
+            pairs.append(("kernel arguments", str(args["kernel_kwargs"])))
+        for key, label in (("num_warps", "warps"), ("num_stages", "stages")):
+            if args.get(key) is not None:
+                pairs.append((label, str(args[key])))
+    return pairs
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _plain(value: Any) -> str:
+    return str(value).removeprefix("c10::")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _short(value: Any) -> str:
+    """Write a number to four digits; leave anything else that a profiler wrote in its place as it is."""
+    if not _is_number(value):
+        return str(value)
+    return f"{value:.4g}" if abs(value) < 10_000 else f"{value:.0f}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

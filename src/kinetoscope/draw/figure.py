@@ -1,91 +1,92 @@
-"""A timeline as a whole figure for a page: two drawings, a legend and a caption."""
+"""A timeline as SVG: inside a page's figure, or as a file of its own.
+
+In a page the colors are CSS classes only, so that one drawing serves light and dark.  Lengths have at most
+one decimal and ids come from the caller, so that the same trace always gives the same bytes.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from kinetoscope.draw.changes import SAID, SIGNS
-from kinetoscope.draw.describe import describe, headline
+from kinetoscope.draw.describe import describe, facts, headline
 from kinetoscope.draw.layout import lay_out
-from kinetoscope.draw.palette import KIND_LABELS
-from kinetoscope.draw.svg import svg
+from kinetoscope.draw.names import clean
+from kinetoscope.draw.palette import CHANGE_LABELS, CHANGE_SIGNS, DARK, KIND_LABELS, LIGHT
+from kinetoscope.measure.printing import format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from kinetoscope.draw.geometry import Layout
-    from kinetoscope.draw.window import Steps
-    from kinetoscope.measure.compare import Change
+    from kinetoscope.draw.geometry import Arrow, Bar, Label, Layout
+    from kinetoscope.draw.layout import TimelineOptions
+    from kinetoscope.draw.palette import Theme
     from kinetoscope.trace.events import Trace
 
 WIDE_PX, NARROW_PX = 640, 340
-"""The two widths drawn; the style sheet's container query chooses between them"""
+"""The two widths drawn; the stylesheet's container query chooses between them"""
+
+_IN_TOOLTIP = frozenset({"grid", "block", "registers", "shared memory", "bytes", "stream", "shapes"})
+"""Facts that a tooltip of a few lines has room for"""
 
 
-def figure_html(
+# --- the figure in a page -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineFigure:
+    """A drawn timeline for a page."""
+
+    opening: str
+    """HTML of the ``<figure>`` with its drawings and legend.  The element is still open: a caption and
+    other parts may follow."""
+    description: str
+    """The picture in words"""
+
+    def html(self, *parts: str) -> str:
+        """Return the whole ``<figure>``, with more ``parts`` (HTML) below the legend."""
+        return self.opening + "".join(f"{part}\n" for part in (*parts, "</figure>"))
+
+
+def draw_figure(
     trace: Trace,
+    options: TimelineOptions | None = None,
     *,
     ident: str,
-    caption: str = "",
     title: str | None = None,
     name: str = "",
-    steps: Steps = None,
-    zoom: str | None = None,
-    highlight: Sequence[str] = (),
-    python: bool = False,
-    at_least: int = 0,
-    changes: Mapping[int, Change] | None = None,
-) -> str:
-    """A ``<figure class="ks-timeline">`` that reads well from 340 px to the page's full width.
+) -> TimelineFigure:
+    """Draw a ``<figure class="ks-timeline">`` that reads well from 340 px to the page's full width.
 
-    ``ident`` becomes the figure's id and must be unique in the page; ``caption`` is HTML, put into
-    the ``<figcaption>`` as it is; ``title`` is plain text, by default what the figure covers, after the
-    trace's ``name`` if that is given.  The other options are :func:`~kinetoscope.draw.layout.lay_out`'s.
+    ``ident`` becomes the figure's id and must be unique in the page.  ``title`` is plain text; if it is not
+    given, the title says what the figure covers, after the trace's ``name`` if that is given.
 
-    Raises :class:`~kinetoscope.draw.window.LayoutError` as ``lay_out`` does, and ValueError for an
+    Raises :class:`~kinetoscope.draw.layout.LayoutError` as ``lay_out`` does, and ValueError for an
     ``ident`` that is no HTML id.
     """
     if not re.fullmatch(r"[A-Za-z][\w.:-]*", ident):
         raise ValueError(f"{ident!r} is no id for a figure: use a letter, then letters, digits, . : _ or -")
-    wide, narrow = (
-        lay_out(
-            trace,
-            width=w,
-            steps=steps,
-            zoom=zoom,
-            highlight=highlight,
-            python=python,
-            at_least=at_least,
-            changes=changes,
-        )
-        for w in (WIDE_PX, NARROW_PX)
-    )
+    wide, narrow = (lay_out(trace, options, width=width) for width in (WIDE_PX, NARROW_PX))
     title = title or (f"{name}: " if name else "") + headline(trace, wide)
-    text = describe(trace, wide)
-    window = wide.window
-    compared = " ks-compared" if changes is not None else ""
-    span = f'data-start="{window.start}" data-end="{window.end}"'
-    parts = [
+    description = describe(trace, wide)
+    compared = " ks-compared" if options is not None and options.changes is not None else ""
+    span = f'data-start="{wide.window.start}" data-end="{wide.window.end}"'
+    lines = [
         f'<figure class="ks-timeline{compared}" id="{ident}" {span}>',
         '<div class="ks-frame"><div class="ks-wide">',
-        svg(wide, ident=f"{ident}-wide", title=title, description=text),
+        svg(wide, ident=f"{ident}-wide", title=title, description=description),
         '</div><div class="ks-narrow">',
-        svg(narrow, ident=f"{ident}-narrow", title=title, description=text),
+        svg(narrow, ident=f"{ident}-narrow", title=title, description=description),
         "</div></div>",
-        legend(wide),
+        _legend(wide),
     ]
-    if caption:
-        parts.append(f"<figcaption>{caption}</figcaption>")
-    parts.append("</figure>")
-    return "\n".join(part for part in parts if part) + "\n"
+    return TimelineFigure("".join(f"{line}\n" for line in lines if line), description)
 
 
-def legend(layout: Layout) -> str:
-    """A list of what is in the picture, and only that."""
-    present = set(layout.kinds)
-    entries = [(f"ks-{kind}", label) for kind, label in KIND_LABELS.items() if kind in present]
+def _legend(layout: Layout) -> str:
+    """Return a list of what the picture shows, and nothing else; empty if it shows nothing."""
+    kinds = {bar.kind for bar in layout.bars}
+    entries = [(f"ks-{kind}", label) for kind, label in KIND_LABELS.items() if kind in kinds]
     if any(lane.id.on_gpu for lane in layout.lanes):
         entries.append(("ks-idle", "stream idle"))
     if layout.arrows:
@@ -99,8 +100,208 @@ def legend(layout: Layout) -> str:
     )
     changes = {change for bar in layout.bars for change in bar.changes}
     items += "".join(
-        f'<li><span class="ks-swatch ks-is-{change}">{sign}</span>{escape(SAID[change])}</li>'
-        for change, sign in SIGNS.items()
+        f'<li><span class="ks-swatch ks-is-{change}">{sign}</span>{escape(CHANGE_LABELS[change])}</li>'
+        for change, sign in CHANGE_SIGNS.items()
         if change in changes
     )
     return f'<ul class="ks-legend">{items}</ul>' if items else ""
+
+
+# --- the drawing --------------------------------------------------------------------------------------------
+
+
+def svg(layout: Layout, *, ident: str, title: str, description: str) -> str:
+    """Draw the picture as one ``<svg>`` element.
+
+    ``ident`` must be unique in the page.  Screen readers read ``title`` and ``description``, which are plain
+    text.  Every bar carries ``data-event``, its event's index in the trace.
+    """
+    width, height = _length(layout.width), _length(layout.height)
+    ident = escape(clean(ident), quote=True)
+    opening = (
+        f'<svg class="ks-svg" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
+        f' role="img" aria-labelledby="{ident}-title" aria-describedby="{ident}-desc"'
+        f' font-size="{_length(layout.style.font)}">'
+    )
+    out = [
+        opening,
+        f'<title id="{ident}-title">{_text(title)}</title>',
+        f'<desc id="{ident}-desc">{_text(description)}</desc>',
+    ]
+    if layout.note:
+        x, y = _length(layout.width / 2), _length(layout.height / 2)
+        return "\n".join(
+            [*out, f'<text class="ks-note" x="{x}" y="{y}">{_text(layout.note)}</text>', "</svg>"]
+        )
+    out += _background(layout)
+    out += [_arrow(arrow) for arrow in layout.arrows]
+    out += [_bar(bar, layout) for bar in layout.bars]
+    for lane in layout.lanes:
+        if layout.style.heading:
+            x, y = _length(layout.style.side), _length(lane.label_y)
+            out.append(f'<text class="ks-lane" x="{x}" y="{y}">{_text(lane.label)}</text>')
+    out.append("</svg>")
+    return "\n".join(out)
+
+
+def _background(layout: Layout) -> list[str]:
+    """Draw what lies behind the bars: step bands, grid, the streams' tracks and the axis."""
+    bottom = layout.height - layout.style.axis
+    out = []
+    for band in layout.bands:
+        out.append(
+            f'<rect class="ks-band" x="{_length(band.x)}" y="0" width="{_length(band.w)}"'
+            f' height="{_length(bottom)}"><title>step {band.number}</title></rect>'
+        )
+    x, width = _length(layout.style.side), _length(layout.width - 2 * layout.style.side)
+    for lane in layout.lanes:
+        if lane.id.on_gpu:
+            y, height = _length(lane.y), _length(lane.height)
+            out.append(f'<rect class="ks-idle" x="{x}" y="{y}" width="{width}" height="{height}"/>')
+    marks = "".join(f"M{_length(tick.x)} 0V{_length(bottom + 3)}" for tick in layout.ticks)
+    out.append(f'<path class="ks-grid" d="{marks}"/>')
+    if layout.style.axis:
+        y = _length(bottom + layout.style.font + 4)
+        for tick in layout.ticks:
+            if tick.label:
+                x = _length(tick.label_x)
+                out.append(f'<text class="ks-tick" x="{x}" y="{y}">{_text(tick.label)}</text>')
+    return out
+
+
+def _bar(bar: Bar, layout: Layout) -> str:
+    classes = f"ks-bar ks-{bar.kind}"
+    classes += " ks-on-gpu" if layout.lanes[bar.lane].id.on_gpu else ""
+    classes += " ks-faded" if bar.faded else ""
+    classes += " ks-marked" if bar.highlighted else ""
+    classes += "".join(f" ks-is-{change}" for change in bar.changes)
+    label = _label(bar.label, _length(bar.y + bar.h / 2 + layout.style.font * 0.36)) if bar.label else ""
+    more = f' data-more="{" ".join(str(event.index) for event in bar.merged)}"' if bar.merged else ""
+    x, y, width, height = map(_length, (bar.x, bar.y, bar.w, bar.h))
+    return (
+        f'<g class="{classes}" data-event="{bar.event.index}"{more}>'
+        f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="2"/>{label}'
+        f"<title>{_text(_tooltip(bar, layout.window.start))}</title></g>"
+    )
+
+
+def _label(label: Label, baseline: str) -> str:
+    if label.place == "inside":
+        name = f'<text x="{_length(label.start)}" y="{baseline}">{_text(label.name)}</text>'
+        if not label.time:
+            return name
+        x = _length(label.end)
+        return f'{name}<text class="ks-time" x="{x}" y="{baseline}">{_text(label.time)}</text>'
+    x = _length(label.start if label.place == "right" else label.end)
+    time = f" <tspan>{_text(label.time)}</tspan>" if label.time else ""
+    return f'<text class="ks-beside ks-{label.place}" x="{x}" y="{baseline}">{_text(label.name)}{time}</text>'
+
+
+def _arrow(arrow: Arrow) -> str:
+    reach = (arrow.level - arrow.turn) * 0.7
+    x1, x2, y1, turn, level = map(_length, (arrow.x1, arrow.x2, arrow.y1, arrow.turn, arrow.level))
+    bend1, bend2 = _length(arrow.turn + reach), _length(arrow.level - reach)
+    left, top = _length(arrow.x2 - 3), _length(arrow.y2 - 5)
+    faded = " ks-faded" if arrow.faded else ""
+    return (
+        f'<g class="ks-launch{faded}" data-from="{arrow.call.index}" data-to="{arrow.activity.index}">'
+        f'<path d="M{x1} {y1}V{turn}C{x1} {bend1} {x2} {bend2} {x2} {level}V{_length(arrow.y2 - 4)}"/>'
+        f'<path class="ks-head" d="M{left} {top}h6L{x2} {_length(arrow.y2)}z"/></g>'
+    )
+
+
+def _tooltip(bar: Bar, origin: int) -> str:
+    """Return what is known about a bar as lines of plain text; times count from ``origin`` (ns)."""
+    event, events = bar.event, bar.events
+    if len(events) > 1:
+        names = list(dict.fromkeys(clean(event.name) for event in events))
+        more = f" and {len(names) - 3} other names" if len(names) > 3 else ""
+        total = format_time(sum(event.dur for event in events))
+        return f"{len(events)} events too close to tell apart, {total} in all\n{', '.join(names[:3])}{more}"
+    lines = [CHANGE_LABELS[bar.changes[0]]] if bar.changes else []
+    # An event may have begun before the window.
+    start = event.start - origin
+    sign = "\N{MINUS SIGN}" if start < 0 else ""
+    lines += [clean(event.name), f"starts at {sign}{format_time(abs(start))}"]
+    if event.kind.on_gpu:
+        lines.append(f"takes {format_time(event.dur)}")
+        if event.launch_delay is not None and event.launch is not None:
+            delay = format_time(event.launch_delay)
+            lines.append(f"launched by {clean(event.launch.name)}, {delay} before it starts")
+    else:
+        lines.append(f"total {format_time(event.dur)}, self {format_time(event.self_dur)}")
+    lines += [f"{label} {value}" for label, value in facts(event, {}) if label in _IN_TOOLTIP]
+    return "\n".join(lines)
+
+
+def _length(value: float) -> str:
+    """Write a length with at most one decimal."""
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def _text(text: str) -> str:
+    """Escape text for an element, keeping its line breaks."""
+    return escape("\n".join(clean(line) for line in text.split("\n")), quote=False)
+
+
+# --- a file of its own --------------------------------------------------------------------------------------
+
+_FIXED_RULES = """\
+.ks-svg{font-family:system-ui,"Segoe UI",Roboto,"Helvetica Neue",Arial,"DejaVu Sans",sans-serif}
+.ks-svg{font-kerning:none}
+.ks-svg .ks-note,.ks-svg .ks-tick{text-anchor:middle}
+.ks-svg .ks-lane,.ks-svg .ks-beside{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}
+.ks-bar .ks-left,.ks-bar .ks-time{text-anchor:end}
+.ks-grid,.ks-launch path{fill:none}
+.ks-bar rect{stroke-width:.75}
+.ks-svg .ks-faded{opacity:.32}
+.ks-svg .ks-is-gone rect{stroke-dasharray:3 2}
+"""
+
+
+def standalone_svg(layout: Layout, *, title: str, description: str, dark: bool = False) -> str:
+    """Return the text of an SVG file, ``layout.width`` by ``layout.height`` px.
+
+    It holds what a page's stylesheet would say, with the colors written out: Inkscape, librsvg and LaTeX's
+    converters know no CSS variables.  A browser also follows the reader's dark theme, unless ``dark`` asks
+    for the dark picture everywhere.
+    """
+    drawing = svg(layout, ident="timeline", title=title, description=description)
+    opening, _, rest = drawing.partition(">")
+    size = f' width="{layout.width:g}" height="{layout.height:g}"'
+    rules = _color_rules(DARK if dark else LIGHT)
+    if not dark:
+        rules += f"@media (prefers-color-scheme:dark){{\n{_color_rules(DARK)}}}\n"
+    ground = '<rect class="ks-surface" width="100%" height="100%"/>'
+    # Screen readers look for title and desc first, so the style comes after them.
+    head, desc, body = rest.partition("</desc>")
+    return f"{opening}{size}>{head}{desc}\n<style>{_FIXED_RULES}{rules}</style>\n{ground}{body}\n"
+
+
+def _color_rules(theme: Theme) -> str:
+    plain = theme.plain
+    rules = [
+        f".ks-surface{{fill:{plain['surface']}}}",
+        f".ks-svg text{{fill:{plain['text']}}}",
+        f".ks-svg .ks-note,.ks-svg .ks-tick,.ks-svg .ks-lane{{fill:{plain['muted']}}}",
+        f".ks-svg .ks-lane,.ks-svg .ks-beside{{stroke:{plain['band']}}}",
+        f".ks-band{{fill:{plain['band']}}}",
+        f".ks-idle{{fill:{plain['idle']}}}",
+        f".ks-grid{{stroke:{plain['grid']}}}",
+        f".ks-launch path{{stroke:{plain['arrow']};stroke-width:1.1}}",
+        f".ks-launch .ks-head{{fill:{plain['arrow']};stroke:none}}",
+    ]
+    for name, color in theme.kinds.items():
+        rules += [
+            f".ks-{name} rect{{fill:{color.fill};stroke:{color.edge}}}",
+            f".ks-svg .ks-{name} text{{fill:{color.ink}}}",
+        ]
+    rules += [
+        f".ks-svg .ks-bar .ks-beside{{fill:{plain['text']};stroke:{plain['band']}}}",
+        f".ks-svg .ks-on-gpu .ks-beside{{stroke:{plain['idle']}}}",
+        f".ks-svg .ks-bar .ks-beside tspan{{fill:{plain['muted']}}}",
+        f".ks-bar.ks-marked rect{{stroke:{plain['highlight']};stroke-width:2.5}}",
+        f".ks-svg .ks-is-gone rect,.ks-svg .ks-is-new rect{{stroke:{plain['text']};stroke-width:1.75}}",
+    ]
+    return "\n".join(rules) + "\n"

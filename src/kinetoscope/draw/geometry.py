@@ -1,16 +1,15 @@
-"""What a laid-out timeline is made of.  Lengths are px of the finished picture, times ns."""
+"""The parts of a laid-out timeline.  Lengths are px of the finished picture, times are ns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kinetoscope.draw.changes import SIGNS
+from kinetoscope.draw.palette import CHANGE_SIGNS
 
 if TYPE_CHECKING:
-    from kinetoscope.draw.window import Window
     from kinetoscope.measure.compare import Change
-    from kinetoscope.trace.events import Event, LaneId
+    from kinetoscope.trace.events import Event, LaneId, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +18,7 @@ class Style:
 
     font: float = 12
     row: float = 20
-    """from one row's top to the next one's"""
+    """From the top of a row to the top of the next"""
     gap: float = 2
     """between two rows"""
     side: float = 2
@@ -27,19 +26,38 @@ class Style:
     pad: float = 4
     """left and right of a label in its bar"""
     heading: float = 18
-    """for the line with a lane's name; 0 leaves it out"""
+    """Height of the line with a lane's name; 0 leaves it out"""
     between: float = 8
     """under each lane"""
     fan: float = 28
     """between the CPU lanes and the GPU lanes, where the launch arrows spread"""
     axis: float = 24
-    """for the ticks' labels; 0 leaves them out"""
+    """Height of the ticks' labels; 0 leaves them out"""
     least: float = 1.5
-    """the narrowest a bar is drawn"""
+    """Width of the narrowest bar"""
 
 
 WIDE = Style()
 NARROW = Style(row=22, pad=3, fan=32)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The span of the trace that a timeline shows, and the steps it was chosen for."""
+
+    start: int
+    """ns"""
+    end: int
+    """ns; always after ``start``"""
+    steps: tuple[Step, ...] = ()
+    """The steps asked for; empty where the span does not follow from steps"""
+    zoom: Event | None = None
+    """The op that was zoomed to"""
+
+    @property
+    def dur(self) -> int:
+        """ns"""
+        return self.end - self.start
 
 
 @dataclass(slots=True)
@@ -58,7 +76,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What is written in a bar or beside it, and the span kept free for it."""
+    """The text in a bar or beside it, and the span kept free for it."""
 
     name: str
     """the event's name as it fits"""
@@ -74,7 +92,7 @@ class Label:
 
 @dataclass(slots=True)
 class Bar:
-    """One event; or several of a kind that together are less than a pixel apart."""
+    """One event, or several that are less than a pixel apart."""
 
     event: Event
     kind: str
@@ -91,14 +109,19 @@ class Bar:
     """whether it belongs to another step than the one shown"""
     label: Label | None = None
     merged: list[Event] = field(default_factory=list)
-    """further events this bar stands for"""
+    """Further events that this bar stands for"""
     changes: tuple[Change, ...] = ()
-    """what became of its events in the other trace, where two are compared; each once"""
+    """What became of its events in the other trace, where two are compared; each once"""
+
+    @property
+    def events(self) -> list[Event]:
+        """Every event that this bar stands for."""
+        return [self.event, *self.merged]
 
     @property
     def sign(self) -> str:
-        """What its change is written as; empty where it has none, or several."""
-        return SIGNS[self.changes[0]] if len(self.changes) == 1 else ""
+        """The sign of its change; empty if it has none or several."""
+        return CHANGE_SIGNS[self.changes[0]] if len(self.changes) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +133,9 @@ class Arrow:
     x1: float
     y1: float
     turn: float
-    """y at which it leaves the vertical, below every CPU row"""
+    """The y at which it leaves the vertical, below every CPU row"""
     level: float
-    """y at which it is on the vertical of its end, above the lane's label"""
+    """The y at which it reaches the vertical of its end, above the lane's label"""
     x2: float
     y2: float
     faded: bool
@@ -152,9 +175,4 @@ class Layout:
     bands: list[Band] = field(default_factory=list)
     ticks: list[Tick] = field(default_factory=list)
     note: str = ""
-    """what to write when there is nothing to draw"""
-
-    @property
-    def kinds(self) -> list[str]:
-        """The kinds of bars present."""
-        return sorted({bar.kind for bar in self.bars})
+    """Text to show when there is nothing to draw"""

@@ -1,6 +1,7 @@
-"""One step of several traces on one time scale, each a strip of two lanes: what the CPU asked, what ran.
+"""A ladder: one step of each of several traces on one time scale, drawn as strips.
 
-A strip holds no text and its lengths are shares of its width, so that one drawing serves every width.
+A strip has two lanes: what the CPU did, and what the GPU ran.  It holds no text, and its lengths are shares
+of its width, so that one drawing serves every width.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from kinetoscope.draw.layout import typical_step
 from kinetoscope.draw.palette import KIND_LABELS, kind_class
-from kinetoscope.draw.window import typical_step
 from kinetoscope.measure.printing import NS, UNITS, TimeUnit
 from kinetoscope.trace.events import Kind
 
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from kinetoscope.trace.events import Event, Trace
 
 HEIGHT = 34.0
-"""px, of a strip"""
+"""Height of a strip, in px"""
 CPU_TOP, CPU_HEIGHT = 3.0, 8.0
 GPU_TOP, GPU_HEIGHT = 16.0, 15.0
 _LEAST = 0.003
-"""The share of the width that the shortest event is drawn with"""
+"""Width of the shortest event, as a share of the strip's"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,11 @@ class Mark:
     """key of :attr:`kinetoscope.draw.palette.Theme.kinds`"""
     on_gpu: bool
     start: int
-    """ns after the step's begin"""
+    """ns after the step began"""
     end: int
-    """ns"""
+    """ns after the step began"""
     faded: bool = False
-    """whether it is another step's work, which this one waited for"""
+    """Whether it is work of another step, which this one waited for"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,13 @@ class Strip:
     name: str
     marks: tuple[Mark, ...]
     cpu_end: int
-    """ns after its begin at which the CPU was through with the step"""
+    """When the CPU was done with the step, in ns after it began"""
     end: int
-    """ns after its begin at which all it had asked for was done"""
+    """When all work of the step was done, in ns after it began"""
 
 
 def strip(trace: Trace, name: str) -> Strip:
-    """A typical step of ``trace`` (of a trace without steps all of it)."""
+    """Make the strip of a typical step of ``trace``, or of all of a trace without steps."""
     if trace.steps:
         step = typical_step(trace.steps)
         begin, cpu_end, end = step.start, step.event.end, step.end
@@ -71,7 +72,7 @@ def strip(trace: Trace, name: str) -> Strip:
 
     shown = [event for event in trace.events if event.end > begin and event.start < end]
     ops = [mark(e) for e in shown if e.kind is Kind.OP and not _in_op(e) and e.start < cpu_end]
-    # Not the wait at the very end of a recording, which is the profiler's.
+    # This leaves out the wait at the very end of a recording, which the profiler causes.
     calls = [mark(e) for e in shown if e.kind is Kind.CALL and begin <= e.start < cpu_end]
     gpu = [
         mark(e, faded=id(e) not in own) for e in shown if e.kind in (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET)
@@ -95,11 +96,11 @@ class Scale:
     length: int
     """ns"""
     ticks: tuple[tuple[float, str], ...]
-    """share of the length, and what is written there"""
+    """Where each stands, as a share of the length, and its label"""
 
 
 def common_scale(strips: Iterable[Strip]) -> Scale:
-    """From 0 to the end of the longest strip, with four to seven ticks."""
+    """Make the scale from 0 to the end of the longest strip, with four to seven ticks."""
     length = max((each.end for each in strips), default=0) or 1
     step = next(
         size * 10**power for power in range(12) for size in (1, 2, 5) if length / (size * 10**power) <= 7
@@ -117,7 +118,7 @@ def _unit(length: int) -> TimeUnit:
 
 
 def strip_svg(strip: Strip, scale: Scale, *, label: str) -> str:
-    """The strip as one ``<svg>`` as wide as its place; ``label`` is plain text for who does not see it."""
+    """Draw the strip as one ``<svg>`` as wide as its place; screen readers read ``label`` (plain text)."""
     bottom = _n(HEIGHT)
     size, track = f'width="100%" height="{bottom}"', f'y="{_n(GPU_TOP)}" height="{_n(GPU_HEIGHT)}"'
     out = [
@@ -140,8 +141,8 @@ def strip_svg(strip: Strip, scale: Scale, *, label: str) -> str:
 
 
 def axis_html(scale: Scale) -> str:
-    """The ticks' labels, to stand under the strips."""
-    # A label that would stand beyond the end is left out.
+    """Return the labels of the ticks, to stand below the strips."""
+    # A label so far right would reach beyond the end.
     labels = "".join(
         f'<span style="left: {_p(at)}">{escape(text)}</span>' for at, text in scale.ticks if at < 0.97
     )
@@ -149,7 +150,7 @@ def axis_html(scale: Scale) -> str:
 
 
 def ladder_legend(strips: Sequence[Strip]) -> str:
-    """A list of the kinds of bars that are in the strips."""
+    """Return a list of the kinds of bars that are in the strips."""
     present = {mark.kind for each in strips for mark in each.marks}
     entries = [(f"ks-{kind}", label) for kind, label in KIND_LABELS.items() if kind in present]
     entries.append(("ks-idle", "stream idle"))

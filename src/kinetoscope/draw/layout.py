@@ -1,97 +1,260 @@
-"""Where everything in a timeline goes: pure geometry, the same for the page and for paper.
+"""Decide what a timeline shows of a trace and where it goes, whether it is drawn as SVG or by matplotlib.
 
-:func:`lay_out` decides, ``svg`` and ``paper`` draw.  Lengths are px of the finished picture, times ns.
+:class:`TimelineOptions` holds what a caller can ask for and :func:`lay_out` places it.  ``figure`` and
+``matplotlib_backend`` draw the result.  Lengths are px of the finished picture, times are ns.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import heapq
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from kinetoscope.draw import window as windows
-from kinetoscope.draw.geometry import NARROW, WIDE, Arrow, Band, Bar, Lane, Layout, Style, Tick
+from kinetoscope.draw.geometry import NARROW, WIDE, Arrow, Band, Bar, Lane, Layout, Style, Tick, Window
 from kinetoscope.draw.label import write_labels
 from kinetoscope.draw.palette import kind_class
-from kinetoscope.draw.rows import lane_rows
 from kinetoscope.draw.text_metrics import text_width, truncate
 from kinetoscope.measure.selection import matches
+from kinetoscope.trace.events import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from kinetoscope.draw.rows import LaneRows
-    from kinetoscope.draw.window import Steps, Window
     from kinetoscope.measure.compare import Change
-    from kinetoscope.trace.events import Event, Trace
+    from kinetoscope.trace.events import Event, LaneId, Step, Trace
+
+StepChoice: TypeAlias = "int | tuple[int, ...] | Literal['all'] | None"
+"""A step's number, several numbers, the whole trace, or (None) one typical step"""
+
+DRAWN = frozenset({Kind.OP, Kind.ANNOTATION, Kind.CALL, Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET})
+"""Kinds of events that get a bar"""
+
+
+class LayoutError(ValueError):
+    """The trace does not have what was asked for; the message says what it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineOptions:
+    """What a timeline shows of a trace, and what it points out.  Patterns know ``*`` and ``?``."""
+
+    steps: StepChoice = None
+    zoom: str | None = None
+    """Pattern of an op.  The window becomes the span of the first match and of the work it launched;
+    a match within ``steps`` comes before one elsewhere."""
+    highlight: Sequence[str] = ()
+    """Patterns of names to mark"""
+    at_least: int = 0
+    """ns that the window covers even if the step is shorter, to draw two traces on one scale"""
+    changes: Mapping[int, Change] | None = None
+    """What became of events in the trace that this one is compared with, by an event's index"""
+
+
+# --- what is shown ------------------------------------------------------------------------------------------
+
+
+def drawable(trace: Trace) -> list[Event]:
+    """Return the events that get bars, in the trace's order."""
+    return [event for event in trace.events if event.kind in DRAWN]
+
+
+def typical_step(steps: list[Step]) -> Step:
+    """Return the step of median length, so that a figure shows the step that the numbers describe.
+
+    Of an even number of steps, take the shorter of the middle two: the figure shows a step that happened.
+    """
+    by_length = sorted(steps, key=lambda step: (step.end - step.start, step.number))
+    return by_length[(len(by_length) - 1) // 2]
+
+
+def choose_window(trace: Trace, options: TimelineOptions) -> Window:
+    """Return the span of the trace that these options ask for.
+
+    Raises :class:`LayoutError` for a step that is not there and a ``zoom`` that matches no op.
+    """
+    steps = _chosen_steps(trace, options.steps)
+    if options.zoom is not None:
+        window = _zoomed(trace, options.zoom, steps)
+    else:
+        ranges = [(step.start, step.end) for step in steps]
+        ranges = ranges or [(event.start, event.end) for event in drawable(trace)] or [(0, 0)]
+        start, end = min(start for start, _ in ranges), max(end for _, end in ranges)
+        window = Window(start, max(end, start + 1), steps)
+    if window.dur < options.at_least:
+        window = replace(window, end=window.start + options.at_least)
+    return window
+
+
+def _chosen_steps(trace: Trace, choice: StepChoice) -> tuple[Step, ...]:
+    if choice == "all" or (choice is None and not trace.steps):
+        return ()
+    if choice is None:
+        return (typical_step(trace.steps),)
+    wanted = (choice,) if isinstance(choice, int) else choice
+    by_number = {step.number: step for step in trace.steps}
+    missing = [number for number in wanted if number not in by_number]
+    if missing or not wanted:
+        there = ", ".join(map(str, by_number)) or "none"
+        asked = ", ".join(map(str, missing)) or "(nothing)"
+        raise LayoutError(f"{trace.path}: no step {asked}; the trace has steps: {there}")
+    return tuple(by_number[number] for number in sorted(set(wanted)))
+
+
+def _zoomed(trace: Trace, pattern: str, chosen: tuple[Step, ...]) -> Window:
+    named = [e for e in trace.of(Kind.OP, Kind.ANNOTATION, Kind.CALL) if matches(e.name, pattern)]
+    inside = [e for e in named if any(s.start <= e.start < s.event.end for s in chosen)]
+    if not named:
+        raise LayoutError(f"{trace.path}: nothing is called {pattern!r}; {_names(trace.ops)}")
+    event = (inside or named)[0]
+    end = max([event.end, *(a.end for below in event.walk() for a in below.activities)])
+    steps = chosen if inside else tuple(s for s in trace.steps if s.start <= event.start < s.event.end)
+    return Window(event.start, max(end, event.start + 1), steps, event)
+
+
+def _names(ops: Iterable[Event]) -> str:
+    names = list(dict.fromkeys(op.name for op in ops))
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return f"the ops are {', '.join(names[:8])}{more}" if names else "the trace has no ops"
+
+
+# --- lanes and rows -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LaneRows:
+    """One lane, with every event on it that gets a bar."""
+
+    id: LaneId
+    label: str
+    brief: str
+    """The label without the GPU's name, for narrow pictures"""
+    events: list[Event]
+    rows: list[int]
+    """The row of each event; 0 is the top one"""
+
+    @property
+    def count(self) -> int:
+        """How many rows the lane has."""
+        return max(self.rows) + 1
+
+
+def lane_rows(trace: Trace, events: Sequence[Event]) -> list[LaneRows]:
+    """Sort ``events``, which are ``trace``'s in its order, into lanes from top to bottom.
+
+    Pass the events of the whole trace even if only a part is shown: then an event stays on its row when a
+    reader moves away from that part.
+    """
+    by_lane: dict[LaneId, list[Event]] = {}
+    for event in events:
+        by_lane.setdefault(event.lane, []).append(event)
+    stepped = {step.event.lane for step in trace.steps}
+    order = sorted(by_lane, key=lambda lane: _lane_order(lane, lane in stepped, by_lane[lane][0].start))
+    threads = sum(not lane.on_gpu for lane in order)
+    devices = len({event.lane.device for event in trace.gpu})
+    lanes = []
+    for lane in order:
+        inside = by_lane[lane]
+        rows = _free_rows(inside) if lane.on_gpu else _nested_rows(inside)
+        gpu = trace.device_names.get(lane.device, "") if lane.device is not None else ""
+        label, brief = (_lane_label(lane, threads, devices, name) for name in (gpu, ""))
+        lanes.append(LaneRows(lane, label, brief, inside, rows))
+    return lanes
+
+
+def _lane_order(lane: LaneId, stepped: bool, first: int) -> tuple[int, int, int, int, int]:
+    """Sort key: CPU threads first, and among them the one with the steps; then streams by number."""
+    return (lane.on_gpu, not stepped, lane.device or 0, lane.stream or 0, first)
+
+
+def _lane_label(lane: LaneId, threads: int, devices: int, name: str) -> str:
+    if not lane.on_gpu:
+        return f"CPU · thread {lane.tid}" if threads > 1 else "CPU"
+    device = f"GPU {lane.device}" if devices > 1 else "GPU"
+    return f"{device}{f' · {name}' if name else ''} · stream {lane.stream}"
+
+
+def _nested_rows(events: list[Event]) -> list[int]:
+    """Put each event of a thread below every event that has not ended when it starts; return the rows.
+
+    This goes by time, not by :attr:`Event.parent`: ranges should not cross, but those that do stay apart.
+    """
+    order = sorted(range(len(events)), key=lambda i: (events[i].start, -events[i].dur, events[i].index))
+    rows = [0] * len(events)
+    # Ends and rows.  Each event goes below all earlier ones here, so the last active one is the lowest.
+    active: list[tuple[int, int]] = []
+    for i in order:
+        while active and active[-1][0] <= events[i].start:
+            active.pop()
+        rows[i] = active[-1][1] + 1 if active else 0
+        active.append((events[i].end, rows[i]))
+    return rows
+
+
+def _free_rows(events: list[Event]) -> list[int]:
+    """Put each activity of a stream on the first free row, so that only an overlap opens a second one."""
+    order = sorted(range(len(events)), key=lambda i: (events[i].start, events[i].index))
+    rows = [0] * len(events)
+    busy: list[tuple[int, int]] = []
+    free: list[int] = []
+    for i in order:
+        while busy and busy[0][0] <= events[i].start:
+            heapq.heappush(free, heapq.heappop(busy)[1])
+        rows[i] = heapq.heappop(free) if free else len(busy)
+        heapq.heappush(busy, (events[i].end, rows[i]))
+    return rows
+
+
+# --- geometry -----------------------------------------------------------------------------------------------
 
 
 def lay_out(
-    trace: Trace,
-    *,
-    width: float,
-    steps: Steps = None,
-    zoom: str | None = None,
-    highlight: Sequence[str] = (),
-    python: bool = False,
-    at_least: int = 0,
-    changes: Mapping[int, Change] | None = None,
-    style: Style | None = None,
+    trace: Trace, options: TimelineOptions | None = None, *, width: float, style: Style | None = None
 ) -> Layout:
-    """Lay ``trace`` out ``width`` px wide.
+    """Lay ``trace`` out ``width`` px wide; ``style`` follows from the width if it is not given.
 
-    ``steps`` is one number, several, ``"all"`` for the whole trace, or None for one typical step;
-    ``zoom`` the pattern of an op (the first that matches within the steps) whose span, with what it
-    launched, becomes the window; ``highlight`` patterns of names to mark; ``python`` adds Python
-    frames; ``at_least`` ns are shown even if the step is shorter, so that two traces can be drawn on
-    one scale; ``changes`` is what became of events in the other of them, by an event's index.  Patterns
-    know ``*`` and ``?``.
-
-    Raises :class:`~kinetoscope.draw.window.LayoutError` for a step or a ``zoom`` that is not there.
+    Raises :class:`LayoutError` as :func:`choose_window` does.
     """
+    options = options or TimelineOptions()
     style = style or (NARROW if width < 480 else WIDE)
-    events = windows.drawable(trace, python=python)
-    window = windows.choose(trace, steps, zoom, events)
-    if window.dur < at_least:
-        window = replace(window, end=window.start + at_least)
-    picture = Layout(width, 0, window, style)
-    y = _place_lanes(picture, lane_rows(trace, events))
-    if not picture.lanes:
-        picture.note = "Nothing was recorded."
-        picture.height = 4 * style.font
-        return picture
-    _mark(picture, highlight, changes or {})
-    _draw_arrows(picture)
-    write_labels(picture)
-    _draw_bands(picture, trace)
-    _draw_ticks(picture)
-    picture.height = round(y + style.axis, 2)
-    return picture
+    layout = Layout(width, 0, choose_window(trace, options), style)
+    y = _place_lanes(layout, lane_rows(trace, drawable(trace)))
+    if not layout.lanes:
+        layout.note = "Nothing was recorded."
+        layout.height = 4 * style.font
+        return layout
+    _mark(layout, options)
+    _place_arrows(layout)
+    write_labels(layout)
+    _place_bands(layout, trace)
+    _place_ticks(layout)
+    layout.height = round(y + style.axis, 2)
+    return layout
 
 
-def _scale(picture: Layout, ns: int) -> float:
-    """x in px of a moment in ns, kept inside the picture."""
-    room = picture.width - 2 * picture.style.side
-    share = (ns - picture.window.start) / picture.window.dur
-    return picture.style.side + room * min(1.0, max(0.0, share))
+def _scale(layout: Layout, ns: int) -> float:
+    """Return the x in px of a moment in ns, kept inside the picture."""
+    room = layout.width - 2 * layout.style.side
+    share = (ns - layout.window.start) / layout.window.dur
+    return layout.style.side + room * min(1.0, max(0.0, share))
 
 
-def _place_lanes(picture: Layout, lanes: list[LaneRows]) -> float:
-    """Add the lanes that are seen, and their bars, top to bottom; return the y below the last lane."""
-    style, window, y = picture.style, picture.window, 2.0
+def _place_lanes(layout: Layout, lanes: list[LaneRows]) -> float:
+    """Add the lanes with anything in the window, and their bars; return the y below the last lane."""
+    style, window, y = layout.style, layout.window, 2.0
     for whole in lanes:
         seen = [pair for pair in zip(whole.events, whole.rows, strict=True) if _is_seen(pair[0], window)]
         if not seen:
             continue
-        if whole.id.on_gpu and picture.lanes and not picture.lanes[-1].id.on_gpu:
+        if whole.id.on_gpu and layout.lanes and not layout.lanes[-1].id.on_gpu:
             y += style.fan - style.between
         heading = y + style.heading - 5
         top = y + style.heading
         count = max(row for _, row in seen) + 1
         height = count * style.row - style.gap
-        label = whole.label if picture.width >= 480 else whole.brief
-        label = truncate(label, picture.width - 2 * style.side, style.font)
-        picture.lanes.append(Lane(whole.id, label, top, height, count, heading))
-        _add_bars(picture, len(picture.lanes) - 1, seen)
+        label = whole.label if layout.width >= 480 else whole.brief
+        label = truncate(label, layout.width - 2 * style.side, style.font)
+        layout.lanes.append(Lane(whole.id, label, top, height, count, heading))
+        _add_bars(layout, len(layout.lanes) - 1, seen)
         y = top + height + style.between
     return y
 
@@ -100,36 +263,36 @@ def _is_seen(event: Event, window: Window) -> bool:
     return event.start < window.end and (event.end > window.start or event.start == window.start)
 
 
-def _add_bars(picture: Layout, lane: int, seen: list[tuple[Event, int]]) -> None:
-    style, window = picture.style, picture.window
+def _add_bars(layout: Layout, lane: int, seen: list[tuple[Event, int]]) -> None:
+    style, window = layout.style, layout.window
     belongs = _belonging(window)
-    right = picture.width - style.side
+    right = layout.width - style.side
     last: dict[int, Bar] = {}
     for event, row in sorted(seen, key=lambda pair: (pair[0].start, pair[1])):
-        x, end = _scale(picture, event.start), _scale(picture, event.end)
+        x, end = _scale(layout, event.start), _scale(layout, event.end)
         faded = not belongs(event)
         kind = kind_class(event)
         before = last.get(row)
         tiny = end - x < 1
         same = before is not None and before.w <= style.least and before.kind == kind
-        # Where kinds take turns a bar may hold several: else each would push the next one further away.
+        # Where two kinds alternate, a bar may hold both: otherwise each would push the next further right.
         if before and tiny and x < before.x + before.w and (same or x < before.x + before.w - 1):
             before.merged.append(event)
             before.w = max(before.w, end - before.x)
             before.faded = before.faded and faded
             continue
-        if before and x < before.x + before.w:  # the one before was widened into this one
+        if before and x < before.x + before.w:  # the bar before was widened and reaches into this one
             x = min(before.x + before.w, right - style.least)
         w = max(end - x, style.least)
         x = min(x, right - w)
-        y = picture.lanes[lane].y + row * style.row
+        y = layout.lanes[lane].y + row * style.row
         bar = Bar(event, kind, x, y, w, style.row - style.gap, row, lane, faded=faded)
-        picture.bars.append(bar)
+        layout.bars.append(bar)
         last[row] = bar
 
 
 def _belonging(window: Window) -> Callable[[Event], bool]:
-    """A test of whether an event belongs to the steps shown; without steps, everything does."""
+    """Return a test of whether an event belongs to the steps shown; without steps, every event does."""
     launched = {id(activity) for step in window.steps for activity in step.gpu}
     ranges = [(step.start, step.event.end) for step in window.steps]
 
@@ -137,74 +300,76 @@ def _belonging(window: Window) -> Callable[[Event], bool]:
         if not ranges:
             return True
         if event.kind.on_gpu:
-            # Without a launch in the file nobody can say whose it is.
+            # If its launch is not in the file, nobody can say which step it belongs to.
             return id(event) in launched or event.launch is None
-        # One that encloses a step whole, as a range around the loop does, belongs to it too.
+        # An event that encloses a whole step, such as a range around the loop, belongs to it too.
         return any(a <= event.start < b or (event.start <= a and event.end >= b) for a, b in ranges)
 
     return belongs
 
 
-def _mark(picture: Layout, patterns: Sequence[str], changes: Mapping[int, Change]) -> None:
-    for bar in picture.bars:
-        events = [bar.event, *bar.merged]
-        bar.highlighted = any(matches(event.name, pattern) for event in events for pattern in patterns)
+def _mark(layout: Layout, options: TimelineOptions) -> None:
+    """Set what the options highlight, and what became of each bar's events in the other trace."""
+    changes = options.changes or {}
+    for bar in layout.bars:
+        events = bar.events
+        bar.highlighted = any(matches(e.name, pattern) for e in events for pattern in options.highlight)
         bar.changes = tuple(dict.fromkeys(changes[e.index] for e in events if e.index in changes))
 
 
-def _draw_arrows(picture: Layout) -> None:
-    cpu = [lane for lane in picture.lanes if not lane.id.on_gpu]
+def _place_arrows(layout: Layout) -> None:
+    cpu = [lane for lane in layout.lanes if not lane.id.on_gpu]
     if not cpu:
         return
     turn = max(lane.y + lane.height for lane in cpu) + 3
-    bar_of = {id(event): bar for bar in picture.bars for event in (bar.event, *bar.merged)}
+    bar_of = {id(event): bar for bar in layout.bars for event in bar.events}
     drawn: set[tuple[int, int, int]] = set()
-    for bar in picture.bars:
-        for activity in (bar.event, *bar.merged):
+    for bar in layout.bars:
+        for activity in bar.events:
             call = activity.launch
             start = None if call is None else bar_of.get(id(call))
-            if call is None or start is None or call.start < picture.window.start:
+            if call is None or start is None or call.start < layout.window.start:
                 continue
-            # The ends are the two begins, so that the arrow spans the launch delay and nothing else.
+            # From start to start, so that the arrow spans the launch delay and nothing else.
             place = (round(start.x), round(bar.x), round(bar.y))
             if place in drawn:
                 continue
             drawn.add(place)
             x1, x2 = start.x + 0.75, bar.x + 0.75
             faded = bar.faded and start.faded
-            level = min(bar.y, picture.lanes[bar.lane].y - picture.style.heading + 3)
+            level = min(bar.y, layout.lanes[bar.lane].y - layout.style.heading + 3)
             y1 = start.y + start.h
-            picture.arrows.append(Arrow(call, activity, x1, y1, turn, level, x2, bar.y, faded))
+            layout.arrows.append(Arrow(call, activity, x1, y1, turn, level, x2, bar.y, faded))
 
 
-def _draw_bands(picture: Layout, trace: Trace) -> None:
-    window = picture.window
+def _place_bands(layout: Layout, trace: Trace) -> None:
+    window = layout.window
     for step in trace.steps:
         if step.event.end > window.start and step.start < window.end:
-            x, end = _scale(picture, step.start), _scale(picture, step.event.end)
-            picture.bands.append(Band(step.number, x, end - x))
+            x, end = _scale(layout, step.start), _scale(layout, step.event.end)
+            layout.bands.append(Band(step.number, x, end - x))
 
 
-def _draw_ticks(picture: Layout) -> None:
-    style, window = picture.style, picture.window
+def _place_ticks(layout: Layout) -> None:
+    style, window = layout.style, layout.window
     least = text_width("0000 µs", style.font) * 1.5
-    step = _nice(window.dur * least / (picture.width - 2 * style.side))
+    step = _nice(window.dur * least / (layout.width - 2 * style.side))
     unit, name = (1_000_000, "ms") if window.dur >= 10_000_000 else (1_000, "µs")
     taken = -1.0
     for ns in range(0, window.dur + 1, step):
-        x = _scale(picture, window.start + ns)
+        x = _scale(layout, window.start + ns)
         label = f"{ns / unit:.12g} {name}"
         half = text_width(label, style.font) / 2
-        centre = max(x, half) if ns == 0 else x
-        if centre - half < taken or centre + half > picture.width:
+        center = max(x, half) if ns == 0 else x
+        if center - half < taken or center + half > layout.width:
             label = ""
         else:
-            taken = centre + half + style.pad
-        picture.ticks.append(Tick(x, label, centre))
+            taken = center + half + style.pad
+        layout.ticks.append(Tick(x, label, center))
 
 
 def _nice(at_least: float) -> int:
-    """The smallest 1, 2 or 5 times a power of ten that is no less, in ns."""
+    """Return the smallest 1, 2 or 5 times a power of ten that is not below ``at_least``, in ns."""
     power = 1
     while True:
         for factor in (1, 2, 5):

@@ -1,7 +1,7 @@
-"""A trace at a glance: where the time of one step went, which kernels took most, and what to look at next.
+"""The overview of a trace: where the time of one step went, which kernels took most, what to look at next.
 
-In words and with the numbers that each sentence rests on.  What a sentence advises follows from
-:mod:`kinetoscope.measure.idle_time` and from the tables alone, so that it can be checked on the same page.
+Each sentence states the numbers behind it.  Its advice follows from :mod:`kinetoscope.measure.idle_time` and
+the tables alone, so that a reader can check it on the same page.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from kinetoscope.trace.events import Trace
 
 MOST_ROWS = 6
-"""kernels that are named"""
+"""Kernels that are named"""
 
 LONGEST = 60
-"""characters of a name"""
+"""Characters of a name"""
 
 WORTH = 0.1
-"""Share of a step's length from which on a cause of waiting is worth a sentence"""
+"""A cause of waiting gets a sentence from this share of a step's length on"""
 
 MANY = 100
-"""Fewer kernels than this are no flood"""
+"""With fewer kernels than this, short ones get no sentence"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +49,23 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
-    """What one sees first of a trace."""
+class Overview:
+    """What a reader sees first of a trace."""
 
     scope: str
-    """what :attr:`parts` are of: ``step 3, of median length among five``"""
+    """What :attr:`parts` are of: ``step 3, of median length among five``"""
     span: int
     """ns, the sum of :attr:`parts`"""
     parts: tuple[Part, ...]
-    """busy, then idle by cause, the largest cause first; those of 0 ns are left out"""
+    """Busy, then idle by cause, the largest first; causes of 0 ns are left out"""
     top: tuple[Row, ...]
-    """kernels that took most of the whole trace; ops by their own CPU time where there are no kernels"""
+    """The kernels that took most time in the whole trace; without a GPU the ops, by self CPU time"""
     notes: tuple[str, ...]
-    """sentences on what to look at next, the weightiest first"""
+    """Sentences on what to look at next, the most important first"""
 
 
-def glance(trace: Trace) -> Glance:
-    """Of the step of median length, or the whole trace where it has no steps."""
+def overview(trace: Trace) -> Overview:
+    """Make the overview of the step of median length, or of the whole of a trace without steps."""
     steps = step_table(trace)
     step = typical(steps) if steps else whole_row(trace)
     scope = "the whole trace"
@@ -74,10 +74,10 @@ def glance(trace: Trace) -> Glance:
     kernels = kernel_table(trace)
     if not trace.gpu:
         ops = sorted(op_table(trace), key=lambda row: -row.self_cpu)
-        return Glance(scope, step.span, (), tuple(ops[:MOST_ROWS]), tuple(_without_gpu(trace)))
+        return Overview(scope, step.span, (), tuple(ops[:MOST_ROWS]), tuple(_without_gpu(trace)))
     idle = sorted(_causes(step), key=lambda part: -part.ns)
     parts = (Part("GPU busy", step.gpu_busy, busy=True), *(part for part in idle if part.ns))
-    return Glance(scope, step.span, parts, tuple(kernels[:MOST_ROWS]), tuple(_notes(trace, step, kernels)))
+    return Overview(scope, step.span, parts, tuple(kernels[:MOST_ROWS]), tuple(_notes(trace, step, kernels)))
 
 
 def _causes(step: StepRow) -> list[Part]:
@@ -109,9 +109,9 @@ def _without_gpu(trace: Trace) -> Iterator[str]:
 
 def _notes(trace: Trace, step: StepRow, kernels: Sequence[Row]) -> Iterator[str]:
     share = {name: getattr(step, name) / step.span if step.span else 0.0 for name in _ADVICE}
-    found = regime(step)
-    if found is not None:
-        yield _REGIMES[found.kind]
+    bound = regime(step)
+    if bound is not None:
+        yield _REGIMES[bound.kind]
     for name, advice in sorted(_ADVICE.items(), key=lambda each: -share[each[0]]):
         if share[name] >= WORTH:
             time = printed(getattr(step, name), "ns")
@@ -173,24 +173,24 @@ def _percent(share: float) -> str:
     return "<0.1 %" if 0 < share < 0.0005 else printed(share, "share")
 
 
-def glance_html(found: Glance, *, trace: str) -> str:
-    """Two small tables with bars, and the sentences; rows light events of ``trace`` (``MACHINE/NAME``)."""
-    tables = [_kernels(found, trace)]
-    if found.parts:
+def overview_html(seen: Overview, *, trace: str) -> str:
+    """Return two small tables with bars, and the sentences; rows light up events of ``trace`` (its key)."""
+    tables = [_kernels(seen, trace)]
+    if seen.parts:
         rows = "".join(
-            _row(escape(part.label), part.ns, found.span, "ks-kernel" if part.busy else "ks-wait")
-            for part in found.parts
+            _row(escape(part.label), part.ns, seen.span, "ks-kernel" if part.busy else "ks-wait")
+            for part in seen.parts
         )
-        tables.insert(0, _table(f"Where the {printed(found.span, 'ns')} of {found.scope} went", rows))
-    notes = "".join(f"<li>{escape(clean(note))}</li>" for note in found.notes)
+        tables.insert(0, _table(f"Where the {printed(seen.span, 'ns')} of {seen.scope} went", rows))
+    notes = "".join(f"<li>{escape(clean(note))}</li>" for note in seen.notes)
     said = f"<ul>{notes}</ul>" if notes else ""
     return f'<section class="ks-glance"><h2>At a glance</h2><div>{"".join(tables)}</div>{said}</section>'
 
 
-def _kernels(found: Glance, trace: str) -> str:
-    of_gpu = bool(found.parts)
+def _kernels(seen: Overview, trace: str) -> str:
+    of_gpu = bool(seen.parts)
     rows = ""
-    for row in found.top:
+    for row in seen.top:
         ns = row.device if of_gpu else row.self_cpu
         name = f'<code title="{escape(clean(row.name), quote=True)}">{escape(_brief(row.name))}</code>'
         if row.launched_by:

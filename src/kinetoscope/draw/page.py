@@ -1,7 +1,7 @@
-"""One trace as a page that needs nothing else: the walkable timeline, all tables, what was found in the file.
+"""The page of ``kinetoscope show``: the timeline with its viewer, all tables, and the findings in the file.
 
-The page loads nothing, and its Content-Security-Policy lets it load nothing and run only what was put into
-it: the digest of its script is in it.  The trace itself is in a script element of JSON, which is never run.
+The page loads nothing.  Its Content-Security-Policy forbids to load anything, and to run any script but its
+own, whose digest it names.  The trace is JSON in a script element that is never run.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ import hashlib
 import json
 from html import escape
 from itertools import count as counting
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kinetoscope.draw.figure import figure_html
+from kinetoscope.draw.figure import draw_figure
+from kinetoscope.draw.layout import TimelineOptions, typical_step
 from kinetoscope.draw.names import clean
-from kinetoscope.draw.overview import glance, glance_html
+from kinetoscope.draw.overview import overview, overview_html
 from kinetoscope.draw.table import html_table
-from kinetoscope.draw.viewer import viewer_script, viewer_style, without_comments
+from kinetoscope.draw.viewer import figure_style, read_static, viewer_script, viewer_style, without_comments
 from kinetoscope.draw.viewer_data import walk_data
 from kinetoscope.draw.views import VIEWS, choose_rows
-from kinetoscope.draw.window import typical_step
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.summary import kind_counts, summarise
 from kinetoscope.trace.events import Kind
@@ -30,14 +29,9 @@ from kinetoscope.trace.events import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kinetoscope.draw.window import Steps
+    from kinetoscope.draw.layout import StepChoice
     from kinetoscope.measure.summary import Summary
     from kinetoscope.trace import Trace
-
-PICTURE_STYLE = Path(__file__).parents[1] / "book" / "static" / "kinetoscope.css"
-"""The site's own style sheet: a timeline and a table look the same there and here"""
-_SITE_ONLY = "/* What the recording says of itself"
-_NOTEBOOK_TOO = "/* ---- numbers and findings, in a notebook too ---- */"
 
 HEADINGS = {
     "kernel": "Kernels",
@@ -48,39 +42,38 @@ HEADINGS = {
     "waiting": "What the GPU waited for",
     "annotation": "Annotations",
 }
-"""The tables of a page, in its order, by their views"""
-
-SCRIPT = Path(__file__).with_suffix(".js")
-"""Sorts and sifts the tables, unpacks the data, and brings the figure to life"""
+"""The headings of a page's tables by their views, in the page's order"""
 
 MOST_ROWS = 400
-"""rows of a table in a page; the command line has all of them"""
+"""Rows of a table in a page; the command line shows all"""
 
 _MACHINE = "trace"
+"""Takes the place of a machine in the key of the trace"""
 
 PACKED = 100_000
-"""Characters of JSON from which on the trace is gzipped: unpacked in a blink, and less to send"""
+"""A trace whose JSON has more characters than this is gzipped"""
 
 _idents = counting(1)
 
 
-def page_html(trace: Trace, *, name: str, steps: Steps = None, version: str = "") -> str:
-    """The whole page.  ``name`` is its title; ``steps`` what the timeline opens at, as for a figure.
+def page_html(trace: Trace, *, name: str, steps: StepChoice = None, version: str = "") -> str:
+    """Return the whole page.  ``name`` is its title; the timeline opens at ``steps``.
 
-    Raises :class:`~kinetoscope.draw.window.LayoutError` for a step that is not there.
+    Raises :class:`~kinetoscope.draw.layout.LayoutError` for a step that is not there.
     """
     name = clean(name)
     key = f"{_MACHINE}/{name}"
-    style = picture_style() + viewer_style() + _page_style()
-    script = viewer_script() + without_comments(SCRIPT.read_text(encoding="utf-8"))
-    figure = figure_html(
-        trace, ident="timeline", steps=steps, title=f"Timeline of {name}", caption=_shown(trace, steps)
-    )
     of = escape(key, quote=True)
-    tools = f'<div class="ks-tools" data-trace="{of}"></div>\n</figure>'
-    figure = tools.join(figure.rsplit("</figure>", 1))
-    kind, data = _held(_json(walk_data(trace, machine=_MACHINE, name=name)))
-    found = summarise(trace)
+    style = figure_style() + viewer_style() + read_static("page.css", "summary.css")
+    script = viewer_script() + without_comments(read_static("page.js"))
+    figure = draw_figure(
+        trace, TimelineOptions(steps=steps), ident="timeline", title=f"Timeline of {name}"
+    ).html(
+        f"<figcaption>{_figure_caption(trace, steps)}</figcaption>",
+        f'<div class="ks-tools" data-trace="{of}"></div>',
+    )
+    media_type, data = _packed(_json(walk_data(trace, machine=_MACHINE, name=name)))
+    summary = summarise(trace)
     tables = list(_tables(trace, key))
     links = "".join(
         f'<li><a href="#{ident}">{escape(heading)}</a></li>'
@@ -89,14 +82,14 @@ def page_html(trace: Trace, *, name: str, steps: Steps = None, version: str = ""
     body = [
         f'<header>\n<h1>{escape(name)}</h1>\n<p class="ks-lead">{_lead(trace)}</p>\n</header>',
         f'<nav aria-label="On this page"><ul>{links}</ul></nav>',
-        _findings(found) if found.findings else "",
-        glance_html(glance(trace), trace=key),
+        _findings(summary) if summary.findings else "",
+        overview_html(overview(trace), trace=key),
         "<section>\n<h2>Timeline</h2>",
         figure,
         "</section>",
         "<section>\n<h2>The whole trace in numbers</h2>",
-        _sums(found),
-        "" if found.findings else _findings(found),
+        _numbers(summary),
+        "" if summary.findings else _findings(summary),
         "</section>",
         *(
             f'<section id="by-{by}">\n<h2>{escape(HEADINGS[by])}</h2>\n{html}</section>'
@@ -115,34 +108,22 @@ def page_html(trace: Trace, *, name: str, steps: Steps = None, version: str = ""
             '<body data-theme="auto">\n<main class="ks-page">',
             *(part for part in body if part),
             "</main>",
-            f'<script type="{kind}" class="ks-data" data-trace="{of}">{data}</script>',
+            f'<script type="{media_type}" class="ks-data" data-trace="{of}">{data}</script>',
             f"<script>{script}</script>\n</body>\n</html>\n",
         ]
     )
 
 
 def fragment(trace: Trace) -> str:
-    """The drawn timeline and the numbers for a notebook's cell, with their style; no script."""
-    ident = f"kinetoscope-{next(_idents)}"
-    found = summarise(trace)
-    style = picture_style() + _page_style().partition(_NOTEBOOK_TOO)[2]
-    return f"<style>{style}</style>\n{figure_html(trace, ident=ident)}{_sums(found)}\n{_findings(found)}\n"
-
-
-def picture_style() -> str:
-    """What the site's style sheet says of timelines and tables."""
-    whole = PICTURE_STYLE.read_text(encoding="utf-8")
-    style, _, rest = whole.partition(_SITE_ONLY)
-    print_and_forced = rest[rest.index("@media print") : rest.index("/* A sentence with its verdict")]
-    return style + print_and_forced
-
-
-def _page_style() -> str:
-    return Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
+    """Return the drawn timeline and the numbers for a notebook's cell, with their style and no script."""
+    summary = summarise(trace)
+    style = figure_style() + read_static("summary.css")
+    figure = draw_figure(trace, ident=f"kinetoscope-{next(_idents)}")
+    return f"<style>{style}</style>\n{figure.html()}{_numbers(summary)}\n{_findings(summary)}\n"
 
 
 def _tables(trace: Trace, key: str) -> Iterator[tuple[str, str]]:
-    """View and HTML of each table that has a row."""
+    """Yield the view and the HTML of each table that has a row."""
     for by in HEADINGS:
         shown = choose_rows(trace, by, limit=MOST_ROWS)
         if not shown.rows:
@@ -176,8 +157,8 @@ def _lead(trace: Trace) -> str:
     return escape(there)
 
 
-def _shown(trace: Trace, steps: Steps) -> str:
-    """What the timeline opens at, and what it leaves out."""
+def _figure_caption(trace: Trace, steps: StepChoice) -> str:
+    """Say what the timeline opens at, and what it leaves out."""
     text = "It opens at "
     if steps is None and trace.steps:
         number = typical_step(trace.steps).number
@@ -199,20 +180,21 @@ _NOT_DRAWN = {
     Kind.OVERHEAD: "the profiler's own work",
     Kind.OTHER: "events that are no work of the CPU or the GPU",
 }
-"""What the timeline leaves out, as the page says it"""
+"""Kinds of events that the timeline leaves out, and the words for them"""
 
 
-def _sums(found: Summary) -> str:
-    busy = printed(found.gpu_busy_ns / found.gpu_span_ns, "share") if found.gpu_span_ns else "–"
+def _numbers(summary: Summary) -> str:
+    busy = printed(summary.gpu_busy_ns / summary.gpu_span_ns, "share") if summary.gpu_span_ns else "–"
+    activities = summary.linked + summary.unlinked
     entries = [
-        (f"{found.events:,}", "events"),
-        (f"{found.kernels:,}", "kernels"),
-        (printed(found.kernel_sum_ns, "ns"), "kernel time, durations added up"),
-        (printed(found.gpu_busy_ns, "ns"), "GPU busy: kernels and copies, what overlaps counted once"),
-        (busy, f"of the {printed(found.gpu_span_ns, 'ns')} from the first to the last of them"),
-        (f"{found.linked:,} of {found.linked + found.unlinked:,}", "kernels and copies with a known launch"),
-        (f"{found.steps:,}", "steps"),
-        (f"{found.streams:,}", "streams"),
+        (f"{summary.events:,}", "events"),
+        (f"{summary.kernels:,}", "kernels"),
+        (printed(summary.kernel_sum_ns, "ns"), "kernel time, durations added up"),
+        (printed(summary.gpu_busy_ns, "ns"), "GPU busy: kernels and copies, what overlaps counted once"),
+        (busy, f"of the {printed(summary.gpu_span_ns, 'ns')} from the first to the last of them"),
+        (f"{summary.linked:,} of {activities:,}", "kernels and copies with a known launch"),
+        (f"{summary.steps:,}", "steps"),
+        (f"{summary.streams:,}", "streams"),
     ]
     inside = "".join(
         f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>" for value, label in entries
@@ -220,8 +202,8 @@ def _sums(found: Summary) -> str:
     return f'<dl class="ks-sums">{inside}</dl>'
 
 
-def _findings(found: Summary) -> str:
-    if not found.findings:
+def _findings(summary: Summary) -> str:
+    if not summary.findings:
         return (
             '<section class="ks-findings ks-none"><h2>Nothing wrong with the file</h2>'
             "<p>Nothing in it had to be repaired, left out or assumed.</p></section>"
@@ -231,13 +213,13 @@ def _findings(found: Summary) -> str:
         f"<strong>{finding.count:,}×</strong> {escape(finding.meaning)}"
         f' <span class="ks-where">First at {escape(clean(finding.first))}.'
         f" <code>{finding.code}</code></span></li>"
-        for finding in found.findings
+        for finding in summary.findings
     )
     return f'<section class="ks-findings"><h2>What was found in the file</h2><ul>{items}</ul></section>'
 
 
 def _policy(scripts: list[str], styles: list[str]) -> str:
-    """Nothing but these scripts and styles, told by their digests."""
+    """Return a policy that allows nothing but these scripts and styles, by their digests."""
     return (
         f"default-src 'none'; script-src {_digests(scripts)}; style-src {_digests(styles)}; "
         "base-uri 'none'; form-action 'none'"
@@ -245,19 +227,19 @@ def _policy(scripts: list[str], styles: list[str]) -> str:
 
 
 def _digests(texts: list[str]) -> str:
-    made = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
-    return " ".join(f"'sha256-{digest}'" for digest in made)
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
+    return " ".join(f"'sha256-{digest}'" for digest in digests)
 
 
-def _held(data: str) -> tuple[str, str]:
-    """Type and text of the script element that holds JSON."""
+def _packed(data: str) -> tuple[str, str]:
+    """Return the type and the text of the script element that holds the JSON."""
     if len(data) < PACKED:
         return "application/json", data
-    # The same trace gives the same page: no time stands in the stream.
+    # No time goes into the stream, so that the same trace gives the same page.
     packed = gzip.compress(data.encode(), compresslevel=6, mtime=0)
     return "application/gzip", base64.b64encode(packed).decode("ascii")
 
 
 def _json(value: object) -> str:
-    """JSON that can stand in a page: no ``</script>`` and no ``<!--`` is in it."""
+    """Write JSON that can stand in a page: it holds no ``</script>`` and no ``<!--``."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

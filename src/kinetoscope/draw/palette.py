@@ -1,22 +1,29 @@
-"""The colours: one meaning each, in timelines, tables, plots and prose, light and dark.
+"""The colors, signs and words for what a timeline shows, the same in tables, plots and prose.
 
-This is their one home.  ``book/static/kinetoscope.css`` holds the same values between two
-markers; ``python -m kinetoscope.draw.palette`` prints that part, and a test compares them.
+A color says what kind of event something is, and nothing else; in a comparison of two traces, signs and
+outlines say what became of an event.
 
-On one kind of lane the fills differ in lightness, not only in hue, so that colour-blind readers and
-grey print tell them apart; ``ink`` on ``fill`` reaches the contrast WCAG AA asks of small text.
+``static/kinetoscope-figures.css`` holds the same colors between two markers.  ``python -m
+kinetoscope.draw.palette`` prints that part, and a test compares the two.
+
+On one kind of lane the fills differ in lightness, not only in hue, so that color-blind readers and gray
+print can tell them apart.  ``ink`` on ``fill`` reaches the contrast that WCAG AA asks of small text.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kinetoscope.trace.events import Event, Kind
 
+if TYPE_CHECKING:
+    from kinetoscope.measure.compare import Change
+
 
 @dataclass(frozen=True, slots=True)
-class Colour:
-    """How one kind of bar is filled, written on, and edged (``#rrggbb`` each)."""
+class Color:
+    """The colors of one kind of bar: its fill, the text on it, its edge (``#rrggbb`` each)."""
 
     fill: str
     ink: str
@@ -25,22 +32,21 @@ class Colour:
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Every colour of a figure on one background."""
+    """Every color of a figure on one background."""
 
-    kinds: dict[str, Colour]
+    kinds: dict[str, Color]
     plain: dict[str, str]
     """surface, text, muted, grid, band, idle, arrow, highlight"""
 
 
 LIGHT = Theme(
     kinds={
-        "annotation": Colour("#e9ecf0", "#27303b", "#99a3b0"),
-        "op": Colour("#b3d1f2", "#0a2a4d", "#6f9dcd"),
-        "call": Colour("#e39a2d", "#2b1800", "#a9690a"),
-        "python": Colour("#d8e6cd", "#22361a", "#8fae7d"),
-        "copy": Colour("#f2abc6", "#4a0b27", "#c56a90"),
-        "kernel": Colour("#1b7f74", "#ffffff", "#0f5f56"),
-        "gemm": Colour("#40307f", "#ffffff", "#2a1d5e"),
+        "annotation": Color("#e9ecf0", "#27303b", "#99a3b0"),
+        "op": Color("#b3d1f2", "#0a2a4d", "#6f9dcd"),
+        "call": Color("#e39a2d", "#2b1800", "#a9690a"),
+        "copy": Color("#f2abc6", "#4a0b27", "#c56a90"),
+        "kernel": Color("#1b7f74", "#ffffff", "#0f5f56"),
+        "gemm": Color("#40307f", "#ffffff", "#2a1d5e"),
     },
     plain={
         "surface": "#ffffff",
@@ -56,13 +62,12 @@ LIGHT = Theme(
 
 DARK = Theme(
     kinds={
-        "annotation": Colour("#333b48", "#e3e7ee", "#657082"),
-        "op": Colour("#2b5c94", "#ffffff", "#5a8fcb"),
-        "call": Colour("#dc9a3b", "#211300", "#f0bb6d"),
-        "python": Colour("#36512f", "#e4f1dc", "#648659"),
-        "copy": Colour("#8c3a63", "#ffffff", "#c4719a"),
-        "kernel": Colour("#2fa193", "#00140f", "#62c9bc"),
-        "gemm": Colour("#cabdff", "#190f40", "#e6dfff"),
+        "annotation": Color("#333b48", "#e3e7ee", "#657082"),
+        "op": Color("#2b5c94", "#ffffff", "#5a8fcb"),
+        "call": Color("#dc9a3b", "#211300", "#f0bb6d"),
+        "copy": Color("#8c3a63", "#ffffff", "#c4719a"),
+        "kernel": Color("#2fa193", "#00140f", "#62c9bc"),
+        "gemm": Color("#cabdff", "#190f40", "#e6dfff"),
     },
     plain={
         "surface": "#14181e",
@@ -80,19 +85,30 @@ KIND_LABELS = {
     "annotation": "annotation",
     "op": "op",
     "call": "runtime call",
-    "python": "Python",
     "gemm": "GEMM kernel",
     "kernel": "other kernel",
     "copy": "copy, memset",
 }
-"""What the legend calls each kind, in the order it lists them."""
+"""What the legend calls each kind of bar, in the legend's order"""
+
+CHANGE_SIGNS: dict[Change, str] = {"gone": "−", "new": "+", "slower": "▲", "faster": "▼", "kept": "="}
+"""The sign before the name of a bar that changed, in the legend's order"""
+
+CHANGE_LABELS: dict[Change, str] = {
+    "gone": "gone",
+    "new": "new",
+    "slower": "kept its name, slower",
+    "faster": "kept its name, faster",
+    "kept": "kept",
+}
+"""What tables, legends and tooltips call a change"""
 
 
 def kind_class(event: Event) -> str:
-    """The key of :attr:`Theme.kinds` that an event is drawn with."""
+    """Return the key of :attr:`Theme.kinds` that an event is drawn with."""
     match event.kind:
         case Kind.KERNEL:
-            # A table needs no colours, and the words of kernel names take a while to load.
+            # A table in a terminal needs no colors, and this module takes a while to load.
             from kinetoscope.kernel_names import is_gemm
 
             return "gemm" if is_gemm(event.name) else "kernel"
@@ -102,26 +118,24 @@ def kind_class(event: Event) -> str:
             return "annotation"
         case Kind.CALL:
             return "call"
-        case Kind.PYTHON:
-            return "python"
         case _:
             return "op"
 
 
 def css_variables(theme: Theme) -> str:
-    """The theme as CSS custom properties, a line each."""
+    """Return the theme as CSS custom properties, one to a line."""
     lines = [f"--ks-{name}: {value};" for name, value in theme.plain.items()]
-    for name, colour in theme.kinds.items():
+    for name, color in theme.kinds.items():
         lines += [
-            f"--ks-{name}: {colour.fill};",
-            f"--ks-{name}-ink: {colour.ink};",
-            f"--ks-{name}-edge: {colour.edge};",
+            f"--ks-{name}: {color.fill};",
+            f"--ks-{name}-ink: {color.ink};",
+            f"--ks-{name}-edge: {color.edge};",
         ]
     return "\n".join(lines)
 
 
 def css() -> str:
-    """The part of the style sheet between its ``palette`` markers."""
+    """Return the part of the stylesheet between its ``palette`` markers."""
 
     def block(selector: str, theme: Theme, indent: str = "") -> str:
         body = "\n".join(f"{indent}    {line}" for line in css_variables(theme).splitlines())
@@ -129,12 +143,12 @@ def css() -> str:
 
     return (
         block(':root,\nhtml[data-theme="light"]', LIGHT)
-        # A figure goes by the page's theme, not by the system's: a theme that cannot be dark stays light.
+        # A figure follows the page's theme, not the system's: a theme without a dark side stays light.
         + "\n@media (prefers-color-scheme: dark) {\n"
         + block('body[data-theme="auto"]', DARK, "    ")
         + "}\n\n"
         + block('html[data-theme="dark"],\nbody[data-theme="dark"]', DARK)
-        # Paper is white, whatever the screen was.
+        # Paper is white even if the screen is dark.
         + "\n@media print {\n"
         + block("html, html[data-theme], body[data-theme]", LIGHT, "    ")
         + "}\n"

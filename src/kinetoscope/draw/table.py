@@ -1,11 +1,11 @@
-"""Tables of measurements: real HTML tables for a page, plain text for anywhere else."""
+"""Tables of measurements: HTML for a page, plain text for anywhere else."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from kinetoscope.draw.names import clean, short_name
 from kinetoscope.draw.palette import kind_class
@@ -15,17 +15,42 @@ from kinetoscope.measure.selection import matches
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kinetoscope.draw.column import Column
     from kinetoscope.trace.events import Event
 
 _LONG = 60
-"""Characters of a name beyond which a cell shows the short form first"""
+"""A cell shows a longer name (in characters) cut first, and in full when it is opened"""
 
 _WORD = 22
-"""Characters up to which names are on one line"""
+"""A column whose texts are at most this long (in characters) does not wrap"""
 
 _LEAST = 20
-"""Characters of a name that are kept on a narrow terminal"""
+"""Characters of a name that a narrow terminal still shows"""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table, and how its values are written.
+
+    ``kind`` says what a row holds under ``key``: a ``name`` (of an event; shortened, set as code), a
+    ``text``, a ``time`` (ns), a ``count``, a ``share`` (a fraction of 1, written in %), a ``ratio``
+    (written ``1.88×``) or a ``quantity`` of :attr:`unit` (bytes, operations, or a rate of them).
+
+    Raises ValueError for a time in an unknown unit.
+    """
+
+    key: str
+    """Attribute or mapping key of a row"""
+    heading: str
+    kind: Literal["name", "text", "time", "count", "share", "ratio", "quantity"] = "name"
+    unit: str | None = None
+    """Of a time: ``ns``, ``µs``, ``ms`` or ``s``; None takes the one that suits the largest.
+    Of a count: what is counted, such as ``B``.  Of a quantity: a unit of ``measure.printing.printed``."""
+
+    def __post_init__(self) -> None:
+        if self.kind == "time" and self.unit is not None and self.unit not in UNITS:
+            raise ValueError(
+                f"column {self.key!r}: a time is written in {', '.join(UNITS)}, not {self.unit!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +74,13 @@ def html_table(
     trace: str = "",
     css: str = "",
 ) -> str:
-    """The rows as an HTML table that scrolls inside its own box and is reachable by keyboard.
+    """Return the rows as an HTML table that scrolls inside its own box and is reachable by keyboard.
 
     Rows are data classes or mappings.  ``caption`` is plain text; ``label`` names the box for screen
-    readers where there is no caption; ``highlight`` are patterns (``*``, ``?``) for the first column
-    of names; ``css`` is one more class of the box.  A row with ``events`` carries their indexes as
-    ``data-events``, which are those of ``trace`` (``MACHINE/NAME``).  Where they are of several traces
-    ``trace`` lists them with spaces between, and ``events`` is the text that :func:`event_places` makes.
+    readers if there is no caption; ``highlight`` are patterns (``*``, ``?``) for the first column of names;
+    ``css`` is one more class of the box.  If a row has ``events`` of the trace ``trace`` (``MACHINE/NAME``),
+    it carries their indexes as ``data-events``.  If the events are of several traces, ``trace`` lists these
+    with spaces between, and ``events`` is the text that :func:`event_places` makes.
 
     Raises KeyError for a column that a row does not have.
     """
@@ -87,14 +112,14 @@ def html_table(
 
 
 def cell_texts(columns: Sequence[Column], rows: Sequence[object]) -> list[list[str]]:
-    """Every cell as plain text with its unit, names in full; for builders that make their own tables."""
+    """Return every cell as plain text with its unit, names in full, for builders that lay out tables."""
     return [[str(cell) for cell in line] for line in _cells(columns, rows)]
 
 
 def text_table(columns: Sequence[Column], rows: Sequence[object], *, width: int | None = None) -> str:
-    """The rows as lines of text, columns two spaces apart, numbers flush right.
+    """Return the rows as lines of text, columns two spaces apart, numbers flush right.
 
-    Names are written short, and cut where a ``width`` in characters is given and does not suffice.
+    Names are short.  If a ``width`` in characters is given and the lines are longer, names are cut.
     """
     heads, body = _texts(columns, rows)
     widths = _widths(columns, heads, body, width)
@@ -109,9 +134,9 @@ def text_table(columns: Sequence[Column], rows: Sequence[object], *, width: int 
 
 
 def fitting(columns: Sequence[Column], rows: Sequence[object], width: int) -> list[Column]:
-    """The columns for which ``width`` characters suffice, names cut not too short.
+    """Return the columns that fit into ``width`` characters with names still readable.
 
-    Those of numbers give way from the right; more names than the first one give way to any number.
+    Columns of names go first, from the right, except the first one; then numbers, from the right.
     """
     names = [column for column in columns if column.kind == "name"]
     kept = list(columns)
@@ -122,13 +147,13 @@ def fitting(columns: Sequence[Column], rows: Sequence[object], width: int) -> li
 
 
 def _needed(columns: Sequence[Column], rows: Sequence[object], width: int) -> int:
-    """Characters of a line of these columns where names are cut as far as they may be."""
+    """Return the length of a line of these columns if names are cut as far as they may be."""
     heads, body = _texts(columns, rows)
     return sum(_widths(columns, heads, body, width)) + 2 * (len(columns) - 1)
 
 
 def _texts(columns: Sequence[Column], rows: Sequence[object]) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells as they are written."""
+    """Return the headings and the cells as text."""
     cells = _cells(columns, rows)
     body = [[_short(column, cell) for column, cell in zip(columns, line, strict=True)] for line in cells]
     return [clean(column.heading) for column in columns], body
@@ -137,7 +162,7 @@ def _texts(columns: Sequence[Column], rows: Sequence[object]) -> tuple[list[str]
 def _widths(
     columns: Sequence[Column], heads: Sequence[str], body: Sequence[Sequence[str]], width: int | None
 ) -> list[int]:
-    """Characters of each column; those of names give way, the widest first, down to :data:`_LEAST`."""
+    """Return each column's width in characters; names are narrowed, the widest first, to :data:`_LEAST`."""
     widths = [max(map(len, column)) for column in zip(heads, *body, strict=True)]
     names = [i for i, column in enumerate(columns) if column.kind == "name"]
     over = 0 if width is None else sum(widths) + 2 * (len(widths) - 1) - width
@@ -198,7 +223,7 @@ def _cell(column: Column, unit: TimeUnit | None, value: Any) -> _Cell:
             number, _, name = printed(value, column.unit or "number").partition(" ")
             return _Cell(number, name)
         case "count":
-            # A median over steps may lie between two counts.
+            # A median over steps can lie between two counts.
             return _Cell(f"{value:g}" if isinstance(value, float) else str(value), column.unit or "")
         case _:
             return _Cell(clean(", ".join(value) if isinstance(value, tuple) else str(value)))
@@ -229,14 +254,14 @@ def _name(name: str) -> str:
         short = short[: _LONG - 1] + "…"
     if short == name:
         return f"<code>{_t(name)}</code>"
-    # Opens without JavaScript, by touch and by keyboard; what it shows can be selected and copied whole.
+    # This opens without JavaScript, by touch and by keyboard, and the full name can be selected.
     full = escape(name, quote=True)
     summary = f'<summary title="{full}"><code>{_t(short)}</code></summary>'
     return f'<details class="ks-name">{summary}<code>{_t(name)}</code></details>'
 
 
 def _kind(row: object) -> list[str]:
-    """The classes that give a row the colour of its events in a timeline, where they have one."""
+    """Return the classes that give a row the color of its events in a timeline, if they share one."""
     events = row.get("events") if isinstance(row, Mapping) else getattr(row, "events", None)
     if not events or isinstance(events, str):
         return []
@@ -253,9 +278,9 @@ def _events(row: object) -> str:
 
 
 def event_places(events: Mapping[str, Iterable[Event]]) -> str:
-    """Events of several traces as ``MACHINE/NAME:3 17 31; MACHINE/OTHER:4``, by the key of each trace.
+    """Write events of several traces as ``MACHINE/NAME:3 17 31; MACHINE/OTHER:4``, by each trace's key.
 
-    The numbers are the places of the events among those of the file.
+    The numbers are the events' indexes in the file.
     """
     written = {trace: _indexes(of_trace) for trace, of_trace in events.items()}
     return "; ".join(f"{trace}:{places}" for trace, places in written.items() if places)
@@ -268,7 +293,7 @@ def _indexes(events: Iterable[Event]) -> str:
 def _class(column: Column, texts: Sequence[str]) -> str:
     if column.kind not in ("name", "text"):
         return ' class="ks-number"'
-    # Kernel names are long and break anywhere; a column of words is as wide as they are.
+    # Kernel names are long and may break anywhere; a column of short words does not wrap.
     if max(map(len, (column.heading, *texts))) <= _WORD:
         return ' class="ks-word"'
     return ' class="ks-text"' if column.kind == "text" else ""

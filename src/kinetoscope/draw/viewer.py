@@ -1,7 +1,7 @@
-"""What the walkable timeline consists of: classic scripts, in the order they must run in, and a style sheet.
+"""The stylesheets and scripts of timelines: for the drawn figure, and for the viewer that takes its place.
 
-A page of the book loads them when a figure comes near the screen; a page that stands alone holds them, before
-the script that :func:`kinetoscope.draw.data_script` makes.
+A page of the book loads the viewer when a figure comes near the screen; the page of ``kinetoscope show``
+holds it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ import re
 from pathlib import Path
 
 STATIC = Path(__file__).with_name("static")
-"""Holds the viewer's files"""
+"""Holds the stylesheets and scripts"""
+
+FIGURE_STYLE = "kinetoscope-figures.css"
+"""Below :data:`STATIC`; a site serves it under this name"""
 
 SCRIPTS = (
     "text.js",
@@ -32,25 +35,32 @@ SCRIPTS = (
     "address.js",
     "compare.js",
 )
-"""Below :data:`STATIC`, each needing only those before it"""
-
-STYLES = ("timeline.css",)
+"""The viewer's classic scripts below :data:`STATIC`, in the order in which they must run"""
 
 
-def viewer_script() -> str:
-    """All of :data:`SCRIPTS` as one, without the comments, which are for those who read the files."""
-    return "".join(without_comments((STATIC / name).read_text(encoding="utf-8")) for name in SCRIPTS)
+def read_static(*names: str) -> str:
+    """Return the files below :data:`STATIC` as one text."""
+    return "".join((STATIC / name).read_text(encoding="utf-8") for name in names)
+
+
+def figure_style() -> str:
+    """Return the stylesheet of timelines and tables, which every page with one of them needs."""
+    return read_static(FIGURE_STYLE)
 
 
 def viewer_style() -> str:
-    """All of :data:`STYLES` as one."""
-    return "".join((STATIC / name).read_text(encoding="utf-8") for name in STYLES)
+    """Return the viewer's own stylesheet."""
+    return read_static("viewer.css")
+
+
+def viewer_script() -> str:
+    """Return :data:`SCRIPTS` as one script without comments."""
+    return without_comments(read_static(*SCRIPTS))
 
 
 def key_help() -> list[tuple[str, str]]:
-    """The keys of a timeline and what each does, from the script that obeys them."""
-    text = (STATIC / "keys.js").read_text(encoding="utf-8")
-    listed = text.partition("ks.keyHelp = [")[2].partition("];")[0]
+    """Return the keys of a timeline and what each does, as the script that obeys them lists them."""
+    listed = read_static("keys.js").partition("ks.keyHelp = [")[2].partition("];")[0]
     return re.findall(r'\["([^"]+)", "([^"]+)"\]', listed)
 
 
@@ -58,7 +68,7 @@ _TRAILING = re.compile(r"(?<=[;,{}]) +// .*$")
 
 
 def without_comments(script: str) -> str:
-    """``script`` without indentation and comments, as far as these are whole lines or end one."""
+    """Remove indentation, and comments that take whole lines or stand at the end of one."""
     kept, inside = [], False
     for line in map(str.strip, script.splitlines()):
         inside = inside or line.startswith("/*")

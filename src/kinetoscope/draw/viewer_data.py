@@ -27,15 +27,14 @@ import base64
 import json
 from typing import TYPE_CHECKING, Any
 
-from kinetoscope.draw.event_details import facts
+from kinetoscope.draw.describe import facts
+from kinetoscope.draw.layout import drawable, lane_rows
 from kinetoscope.draw.names import clean
 from kinetoscope.draw.palette import KIND_LABELS, kind_class
-from kinetoscope.draw.rows import lane_rows
-from kinetoscope.draw.window import drawable
 from kinetoscope.measure.launch_queue import Queues
 
 if TYPE_CHECKING:
-    from kinetoscope.draw.event_details import Facts
+    from kinetoscope.draw.describe import Facts
     from kinetoscope.trace.events import Event, Trace
 
 VERSION = 1

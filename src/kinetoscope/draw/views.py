@@ -1,13 +1,14 @@
-"""The ways to group a trace, and the columns of their tables: the same on a page and in a terminal."""
+"""The tables of a trace, the same on a page and in a terminal: ways to group it, and their columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import structs
 
-from kinetoscope.draw.column import Column
+from kinetoscope.draw.palette import CHANGE_LABELS
+from kinetoscope.draw.table import Column
 from kinetoscope.measure.steps import StepRow, step_table, whole_row
 from kinetoscope.measure.tables import (
     Row,
@@ -19,6 +20,9 @@ from kinetoscope.measure.tables import (
 )
 from kinetoscope.trace import StepAt, Trace
 from kinetoscope.trace.columns import columns_of
+
+if TYPE_CHECKING:
+    from kinetoscope.measure.compare import Pair
 
 AnyRow: TypeAlias = "Row | StepRow"
 
@@ -53,7 +57,7 @@ COLUMNS: dict[str, Column] = {
         Column("launched_by", "launched by"),
     )
 }
-"""every column a table can have, by the name an author gives"""
+"""Every column that a table can have, by the name that an author gives"""
 
 
 class View(NamedTuple):
@@ -62,18 +66,18 @@ class View(NamedTuple):
     noun: str
     rows: Callable[[Trace, StepAt | None], Sequence[Row] | Sequence[StepRow]]
     columns: tuple[str, ...]
-    """those shown unless the author names others"""
+    """Those shown unless the author names others"""
     share: str
-    """what the share is of"""
+    """What the share is of"""
     row: type[Row] | type[StepRow] = Row
-    """what its rows are"""
+    """The type of its rows"""
     asked: tuple[str, ...] | None = None
-    """those shown only if the author names them; None: all other fields of a row"""
+    """Columns shown only if the author names them; None: all other fields of a row"""
     if_any: tuple[str, ...] = ()
-    """those of ``columns`` that are left out where all rows have 0 there"""
+    """Those of ``columns`` that are left out if all rows have 0 there"""
 
     def shown(self, rows: Sequence[AnyRow]) -> tuple[str, ...]:
-        """The columns of these rows that are shown unless the author names others."""
+        """Return the columns that these rows show unless the author names others."""
         empty = [name for name in self.if_any if not any(getattr(row, name) for row in rows)]
         return tuple(name for name in self.columns if name not in empty)
 
@@ -83,7 +87,7 @@ def _steps(trace: Trace, step: StepAt | None) -> list[StepRow]:
 
 
 def _waiting(trace: Trace, step: StepAt | None) -> list[StepRow]:
-    """The steps, or the whole trace if it has none.  Nothing waited where no GPU was at work."""
+    """Return the steps, or the whole of a trace without steps; nothing waited if no GPU did anything."""
     if not columns_of(trace).on_gpu.any():
         return []
     rows = _steps(trace, step) if trace.steps_at else [whole_row(trace)]
@@ -143,7 +147,11 @@ VIEWS: dict[str, View] = {
 
 
 class ViewError(ValueError):
-    """A view, a column or a step that is not there; the message says what is."""
+    """A view, a column or a step is not there; the message says what is."""
+
+
+class ColumnError(ViewError):
+    """A table of this view has no such column."""
 
 
 class Shown(NamedTuple):
@@ -153,37 +161,46 @@ class Shown(NamedTuple):
     columns: list[Column]
     rows: Sequence[AnyRow]
     left_out: int
-    """rows beyond the limit"""
+    """Rows beyond the limit"""
 
 
 def choose_rows(
-    trace: Trace, by: str, *, step: int | None = None, sort: str | None = None, limit: int | None = None
+    trace: Trace,
+    by: str,
+    *,
+    step: int | None = None,
+    sort: str | None = None,
+    limit: int | None = None,
+    columns: Sequence[str] = (),
 ) -> Shown:
-    """The table of ``trace`` by ``by`` (a key of :data:`VIEWS`), of the whole trace if ``step`` picks none.
+    """Make the table of ``trace`` by ``by`` (a key of :data:`VIEWS`), of one step if ``step`` is a number.
 
-    ``sort`` is a column, the largest first (a name: A to Z).  Raises :class:`ViewError` for what is missing.
+    ``sort`` is a column: the largest values come first, names go from A to Z.  ``limit`` is the most rows to
+    keep.  ``columns`` are shown in place of the view's own.  Raises :class:`ViewError` for a view or a step
+    that is not there, :class:`ColumnError` for such a column.
     """
     view = VIEWS.get(by)
     if view is None:
         raise ViewError(f"no table by {by!r}; there are: {', '.join(VIEWS)}")
     there = columns_of_view(view)
-    if sort is not None and sort not in there:
-        raise ViewError(f"no column {sort!r} in a table by {by}; there are: {', '.join(there)}")
-    rows: list[AnyRow] = list(view.rows(trace, find_step(trace, step)))
+    for name in (*columns, *([sort] if sort is not None else [])):
+        if name not in there:
+            raise ColumnError(f"no column {name!r} in a table by {by}; there are: {', '.join(there)}")
+    rows: list[AnyRow] = list(view.rows(trace, _find_step(trace, step)))
     if sort is not None:
-        rows.sort(key=lambda row: sort_key(row, sort), reverse=sort != "name")
+        rows.sort(key=lambda row: _sort_key(row, sort), reverse=sort != "name")
     kept = rows if limit is None else rows[:limit]
-    return Shown(view, [shown_column(name, view) for name in view.shown(kept)], kept, len(rows) - len(kept))
+    shown = [_column(name, view) for name in columns or view.shown(kept)]
+    return Shown(view, shown, kept, len(rows) - len(kept))
 
 
 def columns_of_view(view: View) -> list[str]:
-    """Every column that a table of this view can have."""
+    """Name every column that a table of this view can have."""
     there = view.row.__struct_fields__ if view.asked is None else (*view.columns, *view.asked)
     return [name for name in COLUMNS if name in there]
 
 
-def find_step(trace: Trace, number: int | None) -> StepAt | None:
-    """The step of a number; None for None.  Raises :class:`ViewError` where there is none of this number."""
+def _find_step(trace: Trace, number: int | None) -> StepAt | None:
     if number is None:
         return None
     for step in trace.steps_at:
@@ -193,13 +210,37 @@ def find_step(trace: Trace, number: int | None) -> StepAt | None:
     raise ViewError(f"{trace.path}: no step {number}; the trace has steps: {there}")
 
 
-def sort_key(row: object, column: str) -> tuple[bool, object]:
-    """A step that launched nothing has no launch delay: it is below all others."""
+def _sort_key(row: object, column: str) -> tuple[bool, object]:
+    """A step that launched nothing has no launch delay (None): it sorts below all others."""
     value = getattr(row, column)
     return value is not None, value
 
 
-def shown_column(name: str, view: View) -> Column:
-    """The column of a name; of a share it says what it is of."""
-    column = COLUMNS[name]
-    return Column(name, view.share, "share") if name == "share" else column
+def _column(name: str, view: View) -> Column:
+    """Return the column of a name; the heading of a share says what it is of."""
+    return Column(name, view.share, "share") if name == "share" else COLUMNS[name]
+
+
+CHANGE_COLUMNS = (
+    Column("name", "name"),
+    Column("said", "what happened", "text"),
+    Column("calls_before", "calls", "count"),
+    Column("calls_after", "calls then", "count"),
+    Column("before", "time", "time"),
+    Column("after", "time then", "time"),
+    Column("ratio", "ratio", "ratio"),
+)
+"""The columns of a table that compares two traces; :func:`change_row` makes its rows"""
+
+
+def change_row(pair: Pair) -> dict[str, object]:
+    """Return the row of a pair; a time is None if there was nothing to measure."""
+    return {
+        "name": pair.name,
+        "said": CHANGE_LABELS[pair.change],
+        "calls_before": pair.calls_before,
+        "calls_after": pair.calls_after,
+        "before": pair.before if pair.change != "new" else None,
+        "after": pair.after if pair.change != "gone" else None,
+        "ratio": pair.ratio,
+    }
