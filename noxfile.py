@@ -126,14 +126,20 @@ def lint(session: nox.Session) -> None:
     """Style, types, the order of the rooms, scripts of the pages, workflows, shell, spelling."""
     install(session, "lint")
     workflows = sorted(str(path.relative_to(ROOT)) for path in (ROOT / ".github/workflows").glob("*.yml"))
-    found = sorted(path.relative_to(ROOT) for path in (ROOT / "src").rglob("static/**/*.js"))
-    scripts = [str(path) for path in found if "vendor" not in path.parts]
+    # Every script that git tracks or would track, wherever it lies.
+    listed = session.run(
+        *("git", "ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "*.js"),
+        external=True,
+        silent=True,
+        log=False,
+    )
+    scripts = [name for name in str(listed).splitlines() if "vendor" not in Path(name).parts]
     checks = (
         ("ruff", "check", "."),
         ("ruff", "format", "--check", "."),
         ("mypy",),
         ("lint-imports",),
-        *([("deno", "lint", "--no-config", *DENO_RULES, *scripts)] if scripts else []),
+        ("deno", "lint", "--no-config", *DENO_RULES, *scripts),
         ("actionlint", *workflows),
         ("zizmor", "--offline", "--pedantic", "."),
         ("shellcheck", ".ci/run"),
