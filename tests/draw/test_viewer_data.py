@@ -12,7 +12,7 @@ import pytest
 
 from kinetoscope.draw.describe import facts
 from kinetoscope.draw.layout import DRAWN, TimelineOptions, lay_out
-from kinetoscope.draw.names import clean
+from kinetoscope.draw.names import clean, forms
 from kinetoscope.draw.palette import KIND_LABELS, kind_class
 from kinetoscope.draw.viewer_data import data_script, raw_script
 from kinetoscope.trace import Kind, Trace, load
@@ -30,6 +30,11 @@ def read(script: str, function: str = "data") -> tuple[str, object]:
     return json.loads(call[1]), json.loads(call[2])
 
 
+def named(entry: str | list[str]) -> list[str]:
+    """A name in full and its forms, from its entry in the data."""
+    return [entry, entry] if isinstance(entry, str) else entry
+
+
 def rows_of(data: dict) -> list[dict]:
     """The columns as a row for each event, with times that count from 0 and texts in place of numbers."""
     events = data["events"]
@@ -38,8 +43,9 @@ def rows_of(data: dict) -> list[dict]:
     for row, start in zip(rows, accumulate(events["start"]), strict=True):
         row["start"] = start
         row["detail"] = [] if row["detail"] < 0 else data["details"][row["detail"]]
-        for key, table in (("name", "names"), ("kind", "kinds"), ("category", "categories")):
+        for key, table in (("kind", "kinds"), ("category", "categories")):
             row[key] = data[table][row[key]]
+        row["name"], *row["forms"] = named(data["names"][row["name"]])
     return rows
 
 
@@ -47,7 +53,7 @@ def check(trace: Trace) -> None:
     text = data_script(trace, machine="a-machine", name="a_name")
     assert text == data_script(trace, machine="a-machine", name="a_name")
     key, data = read(text)
-    assert key == "a-machine/a_name" == f"{data['machine']}/{data['name']}" and data["version"] == 1
+    assert key == "a-machine/a_name" == f"{data['machine']}/{data['name']}" and data["version"] == 2
     rows = rows_of(data)
     drawn = {event.index: event for event in trace.events if event.kind in DRAWN}
     assert sorted(row["index"] for row in rows) == sorted(drawn)
@@ -59,6 +65,7 @@ def check(trace: Trace) -> None:
         assert (row["start"], row["dur"]) == (event.start, event.dur)
         assert type(row["start"]) is int and type(row["dur"]) is int
         assert (row["name"], row["category"]) == (clean(event.name), event.kind.value)
+        assert row["forms"] == forms(event.name)
         assert row["kind"] == kind_class(event)
         for column, other in (("parent", event.parent), ("launch", event.launch)):
             found = None if row[column] < 0 else drawn[rows[row[column]]["index"]]
@@ -160,7 +167,7 @@ def test_no_name_ends_the_script(make) -> None:
     assert "<" not in text and not set(text) & set("\u2028\u2029\ud800\x00")
     key, data = read(text)
     assert key == "m/</script>"
-    assert data["names"] == list(dict.fromkeys(clean(name) for name in names))
+    assert [named(entry)[0] for entry in data["names"]] == list(dict.fromkeys(clean(name) for name in names))
     text.encode("utf-8")
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinetoscope.draw.layout import lay_out
-from kinetoscope.draw.viewer_data import walk_data
+from kinetoscope.draw.viewer_data import trace_data
 from kinetoscope.draw.views import VIEWS, choose_rows
 from kinetoscope.measure.summary import busy_by_device, summarise
 from kinetoscope.trace import Trace, TraceError, loads
@@ -413,7 +413,7 @@ def test_the_cost_of_any_shape_is_linear(shape: str) -> None:
         busy_by_device(trace)
         for by in VIEWS:
             choose_rows(trace, by)
-        walk_data(trace, machine="m", name="n")
+        trace_data(trace, machine="m", name="n")
         lay_out(trace, width=640)
         return time.process_time() - begin
 

@@ -6,7 +6,7 @@ from bisect import bisect_left, insort
 from typing import TYPE_CHECKING
 
 from kinetoscope.draw.geometry import Label
-from kinetoscope.draw.names import candidates
+from kinetoscope.draw.names import forms
 from kinetoscope.draw.text_metrics import fit, text_width
 from kinetoscope.measure.printing import format_time
 
@@ -70,7 +70,7 @@ def _label(picture: Layout, bar: Bar, taken: float, free: float) -> Label | None
         inside = Label(f"{sign}{name}", time, bar.x + style.pad, bar.x + bar.w - style.pad, "inside")
     elif sign and (width := text_width(bar.sign, style.font)) <= bar.w:
         inside = Label(bar.sign, "", bar.x + (bar.w - width) / 2, bar.x + bar.w, "inside")
-    if name in candidates(event.name) or len(name) > _TELLING:
+    if name in forms(event.name) or len(name) > _TELLING:
         return inside
     # A kernel of a few µs is what the picture is about, so its name may stand beside it.
     on_gpu = picture.lanes[bar.lane].id.on_gpu
@@ -85,7 +85,7 @@ def _label(picture: Layout, bar: Bar, taken: float, free: float) -> Label | None
 def _beside(bar: Bar, start: float, end: float, place: str, style: Style, cut: bool) -> Label | None:
     sign = f"{bar.sign} " if bar.sign else ""
     name = fit(bar.event.name, end - start - text_width(sign, style.font), style.font)
-    if not name or not (name in candidates(bar.event.name) or (cut and len(name) > _TELLING)):
+    if not name or not (name in forms(bar.event.name) or (cut and len(name) > _TELLING)):
         return None
     name = f"{sign}{name}"
     time = _time_if(end - start, name, bar.event.dur, style)

@@ -1,4 +1,4 @@
-"""Names of events made short enough for a picture."""
+"""Names of events as text that can stand in a picture: cleaned, and as short as there is room for."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from functools import lru_cache
 
 _OPEN, _CLOSE = "<({[", ">)}]"
 _ANONYMOUS = re.compile(r"(\(anonymous namespace\)|<unnamed>|`anonymous namespace')(::)?")
-# Characters XML 1.0 cannot hold, not even as a reference; line ends that would break a cell; what turns the
-# direction of the text after it, and what cannot be seen.  Joiners stay: words and emoji need them.
+# Characters that XML 1.0 cannot hold, not even as a reference; line ends, which would break a table's cell;
+# characters that turn the direction of the text after them; and invisible ones.  Joiners stay, because words
+# and emoji need them.
 _NOT_TEXT = re.compile(
     "[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u2028\u2029"
     "\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
@@ -16,13 +17,13 @@ _NOT_TEXT = re.compile(
 
 
 def clean(text: str) -> str:
-    """``text`` on one line, without what no XML document can hold, and without what hides or turns text."""
+    """``text`` on one line, with U+FFFD for what XML cannot hold and for what hides or turns text."""
     return _NOT_TEXT.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 @lru_cache(maxsize=4096)
 def short_name(name: str) -> str:
-    """``name`` without what a reader skips; the name itself unless it is a demangled C++ one.
+    """``name``, cleaned, without what a reader skips.  Only demangled C++ names have such parts.
 
     Drops the return type, namespaces and the argument list, and replaces template arguments by
     ``<…>``, except a lone identifier, which is the only telling part of
@@ -83,14 +84,16 @@ def _template(inside: str) -> str:
     return f"<{inside}>" if re.fullmatch(r"[A-Za-z_]\w{3,}", inside) else "<…>"
 
 
-def candidates(name: str) -> list[str]:
-    """Shorter and shorter ways to write ``name``, the fullest first."""
+def forms(name: str) -> list[str]:
+    """Shorter and shorter ways to write ``name``, beginning with its short name.
+
+    >>> forms("void at::native::vectorized_elementwise_kernel<8, at::native::Foo>(int, Foo)")
+    ['vectorized_elementwise_kernel<…>', 'vectorized_elementwise_kernel']
+    >>> forms("aten::linear")
+    ['aten::linear', 'linear']
+    """
     short = short_name(name)
-    found = [short]
     bare = re.sub(r"<[^<>]*>$", "", short)
-    if bare and bare != short:
-        found.append(bare)
+    shorter = [bare] if bare and bare != short else []
     namespace = re.fullmatch(r"[a-z_]\w*::(\w+)", short)
-    if namespace:
-        found.append(namespace[1])
-    return found
+    return [short, *shorter, *([namespace[1]] if namespace else [])]

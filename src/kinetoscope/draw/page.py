@@ -20,7 +20,7 @@ from kinetoscope.draw.names import clean
 from kinetoscope.draw.overview import overview, overview_html
 from kinetoscope.draw.table import html_table
 from kinetoscope.draw.viewer import figure_style, read_static, viewer_script, viewer_style, without_comments
-from kinetoscope.draw.viewer_data import walk_data
+from kinetoscope.draw.viewer_data import trace_data
 from kinetoscope.draw.views import VIEWS, choose_rows
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.summary import kind_counts, summarise
@@ -72,7 +72,7 @@ def page_html(trace: Trace, *, name: str, steps: StepChoice = None, version: str
         f"<figcaption>{_figure_caption(trace, steps)}</figcaption>",
         f'<div class="ks-tools" data-trace="{of}"></div>',
     )
-    media_type, data = _packed(_json(walk_data(trace, machine=_MACHINE, name=name)))
+    media_type, data = _packed(_json(trace_data(trace, machine=_MACHINE, name=name)))
     summary = summarise(trace)
     tables = list(_tables(trace, key))
     links = "".join(

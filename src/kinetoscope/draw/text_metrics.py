@@ -1,12 +1,12 @@
 """How wide text is, without a browser or a font at hand.
 
-The widths are DejaVu Sans's, in thousandths of the font size.  It is among the widest of the fonts
-a page's ``system-ui, sans-serif`` may become, so what fits here fits there.
+The widths are those of DejaVu Sans, in thousandths of the font size.  It is among the widest fonts that a
+browser may choose for a page's ``system-ui, sans-serif``, so what fits here fits there.
 """
 
 from __future__ import annotations
 
-from kinetoscope.draw.names import candidates
+from kinetoscope.draw.names import forms
 
 _WIDTHS = {
     char: width
@@ -21,25 +21,25 @@ _WIDTHS = {
     for char in chars
 }  # fmt: skip
 _UNKNOWN = 1400
-"""For any other character: as wide as an emoji"""
+"""Of any other character: as wide as an emoji"""
 _SAFETY = 1.03
 
 LEAST = 4
-"""Characters of a name that must fit, or it is not written at all"""
+"""Characters of a cut name that must fit, or it is not written at all"""
 
 
 def text_width(text: str, font: float) -> float:
-    """Upper estimate of the width of ``text`` in px, set in a sans-serif of ``font`` px."""
+    """Upper estimate, in px, of the width of ``text`` in a sans-serif font of ``font`` px."""
     return sum(_WIDTHS.get(char, _UNKNOWN) for char in text) * font * _SAFETY / 1000
 
 
 def fit(name: str, room: float, font: float) -> str:
     """The fullest form of an event's name that is at most ``room`` px wide; ``""`` if none is."""
-    forms = candidates(name)
-    for form in forms:
-        if text_width(form, font) <= room:
-            return form
-    return truncate(forms[-1], room, font)
+    ways = forms(name)
+    for way in ways:
+        if text_width(way, font) <= room:
+            return way
+    return truncate(ways[-1], room, font)
 
 
 def truncate(text: str, room: float, font: float) -> str:

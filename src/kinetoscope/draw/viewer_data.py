@@ -1,14 +1,15 @@
-"""A whole trace as data for a timeline that a reader walks into.
+"""A whole trace as data for the viewer, the timeline that a reader walks through.
 
-The scripts are classic ones that call ``kinetoscope.data`` and ``kinetoscope.raw``, so that a page opened
-from a disk can load them too: a browser lets it add a script, and nothing else.
+The scripts are classic ones that call ``kinetoscope.data`` and ``kinetoscope.raw``.  A page that was opened
+from a disk can load such a script, but nothing else.
 
-The object given to ``kinetoscope.data``, of version 1::
+The object given to ``kinetoscope.data``, of version 2::
 
     version, machine, name
     start, end   ns at which the first event begins and the last one ends
     kinds        the palette's keys that occur, in the legend's order; kindLabels: what it calls each
-    names        names of events, each once
+    names        names of events, each once: the name, if it is always written in full; otherwise a list of
+                 the name and of the forms it may be written in, the short name first
     categories   what the profiler calls events (values of trace.Kind), each once
     lanes        label, brief (for narrow screens), gpu, rows; in the order of the picture
     steps        number, start, end (ns; with what the GPU still had to do), cpuEnd
@@ -18,18 +19,19 @@ The object given to ``kinetoscope.data``, of version 1::
                  start of the event before), dur (ns), parent and launch (places in these columns),
                  detail (into details); -1 where there is none
 
-Everything but Python frames and the profiler's own work is in it, on the row where the static figure has it.
+All text is clean (:func:`~kinetoscope.draw.names.clean`), so the viewer can write it as it is.  Everything
+but Python frames and the profiler's own work is in the data, on the row where the static figure has it.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kinetoscope.draw.describe import facts
 from kinetoscope.draw.layout import drawable, lane_rows
-from kinetoscope.draw.names import clean
+from kinetoscope.draw.names import clean, forms
 from kinetoscope.draw.palette import KIND_LABELS, kind_class
 from kinetoscope.measure.launch_queue import Queues
 
@@ -37,16 +39,18 @@ if TYPE_CHECKING:
     from kinetoscope.draw.describe import Facts
     from kinetoscope.trace.events import Event, Trace
 
-VERSION = 1
+VERSION = 2
+
+T = TypeVar("T")
 
 
 def data_script(trace: Trace, *, machine: str, name: str) -> str:
     """The script with the whole of ``trace``; the same trace gives the same text.
 
-    It may stand in a file or between ``<script>`` tags: no name of an event can end it.
+    It may stand in a file or between ``<script>`` tags, because no event's name can end it.
     """
     key = _js(f"{machine}/{name}")
-    return f"kinetoscope.data({key}, {_js(walk_data(trace, machine=machine, name=name))});\n"
+    return f"kinetoscope.data({key}, {_js(trace_data(trace, machine=machine, name=name))});\n"
 
 
 def raw_script(data: bytes, *, machine: str, name: str) -> str:
@@ -54,23 +58,31 @@ def raw_script(data: bytes, *, machine: str, name: str) -> str:
     return f'kinetoscope.raw({_js(f"{machine}/{name}")}, "{base64.b64encode(data).decode("ascii")}");\n'
 
 
-def walk_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
+def trace_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
     """What the data script holds, as this module's documentation lists it."""
     drawn = drawable(trace)
-    events = _outer_first(drawn)
     lanes = lane_rows(trace, drawn)
-    steps = [{"number": s.number, "start": s.start, "end": s.end, "cpuEnd": s.event.end} for s in trace.steps]
-    present = {kind_class(event) for event in events}
+    places = {
+        id(event): (number, row)
+        for number, lane in enumerate(lanes)
+        for event, row in zip(lane.events, lane.rows, strict=True)
+    }
+    events = _outer_first(drawn)
+    positions = {id(event): position for position, event in enumerate(events)}
+    kinds = [kind_class(event) for event in events]
+    present = set(kinds)
     labels = {kind: label for kind, label in KIND_LABELS.items() if kind in present}
-    columns = _Columns(trace, events, list(labels))
-    for number, lane in enumerate(lanes):
-        for event, row in zip(lane.events, lane.rows, strict=True):
-            columns.place[id(event)] = (number, row)
+    kind_ids = {kind: number for number, kind in enumerate(labels)}
+    names, name_ids = _numbered([clean(event.name) for event in events])
+    categories, category_ids = _numbered([event.kind.value for event in events])
+    queues = Queues(trace.gpu)
+    details, detail_ids = _numbered([_details(event, trace, queues) for event in events])
+    starts = [event.start for event in events]
     return {
         "version": VERSION,
         "machine": machine,
         "name": name,
-        "start": min((event.start for event in events), default=0),
+        "start": min(starts, default=0),
         "end": max((event.end for event in events), default=0),
         "kinds": list(labels),
         "kindLabels": labels,
@@ -83,60 +95,53 @@ def walk_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
             }
             for lane in lanes
         ],
-        "steps": steps,
-        "events": columns.made(),
-        # after the columns, which fill them
-        "names": list(columns.names),
-        "categories": list(columns.categories),
-        "details": list(columns.details),
+        "steps": [
+            {"number": step.number, "start": step.start, "end": step.end, "cpuEnd": step.event.end}
+            for step in trace.steps
+        ],
+        "events": {
+            "index": [event.index for event in events],
+            "name": name_ids,
+            "kind": [kind_ids[kind] for kind in kinds],
+            "category": category_ids,
+            "lane": [places[id(event)][0] for event in events],
+            "row": [places[id(event)][1] for event in events],
+            "start": [start - before for start, before in zip(starts, [0, *starts], strict=False)],
+            "dur": [event.dur for event in events],
+            "parent": [positions.get(id(event.parent), -1) for event in events],
+            "launch": [positions.get(id(event.launch), -1) for event in events],
+            "detail": detail_ids,
+        },
+        "names": [_name(name) for name in names],
+        "categories": categories,
+        "details": details,
     }
 
 
-class _Columns:
-    """The events as columns, and the tables of what they have in common."""
+def _details(event: Event, trace: Trace, queues: Queues) -> Facts:
+    """What is known about the event besides its name and times."""
+    told = facts(event, trace.device_names)
+    if event.kind.on_gpu and event.launch is not None:
+        ahead = queues.depth(event)
+        told = (*told, ("queue", f"{ahead or 'nothing'} ahead of it when it was launched"))
+    return told
 
-    def __init__(self, trace: Trace, events: list[Event], kinds: list[str]) -> None:
-        self.events = events
-        self.kinds = {kind: number for number, kind in enumerate(kinds)}
-        self.names: dict[str, int] = {}
-        self.categories: dict[str, int] = {}
-        self.details: dict[Facts, int] = {}
-        self.place: dict[int, tuple[int, int]] = {}
-        """lane and row by the id of an event"""
-        self._devices = trace.device_names
-        self._queues = Queues(trace.gpu)
-        self._at = {id(event): number for number, event in enumerate(events)}
 
-    def made(self) -> dict[str, list[int]]:
-        events, before = self.events, [0, *(event.start for event in self.events)]
-        places = [self.place[id(event)] for event in events]
-        return {
-            "index": [event.index for event in events],
-            "name": [_number(self.names, clean(event.name)) for event in events],
-            "kind": [self.kinds[kind_class(event)] for event in events],
-            "category": [_number(self.categories, event.kind.value) for event in events],
-            "lane": [lane for lane, _ in places],
-            "row": [row for _, row in places],
-            "start": [event.start - before[number] for number, event in enumerate(events)],
-            "dur": [event.dur for event in events],
-            "parent": [self._position(event.parent) for event in events],
-            "launch": [self._position(event.launch) for event in events],
-            "detail": [self._detail(event) for event in events],
-        }
+def _name(name: str) -> str | list[str]:
+    """A name, if that is the only form it has; otherwise it and its forms."""
+    ways = forms(name)
+    return name if ways == [name] else [name, *ways]
 
-    def _position(self, event: Event | None) -> int:
-        return -1 if event is None else self._at.get(id(event), -1)
 
-    def _detail(self, event: Event) -> int:
-        found = facts(event, self._devices)
-        if event.kind.on_gpu and event.launch is not None:
-            ahead = self._queues.depth(event)
-            found = (*found, ("queue", f"{ahead or 'nothing'} ahead of it when it was launched"))
-        return _number(self.details, found) if found else -1
+def _numbered(values: list[T]) -> tuple[list[T], list[int]]:
+    """The distinct values in order of appearance, and the place of each value among them; -1 for ``()``."""
+    places: dict[T, int] = {}
+    numbers = [-1 if value == () else places.setdefault(value, len(places)) for value in values]
+    return list(places), numbers
 
 
 def _outer_first(events: list[Event]) -> list[Event]:
-    """In order of start; of those that begin together, what holds another is before it."""
+    """In order of start.  Of events that begin together, the one that holds another comes before it."""
     depths: dict[int, int] = {}
     for event in events:
         above = [event]
@@ -148,12 +153,7 @@ def _outer_first(events: list[Event]) -> list[Event]:
     return sorted(events, key=lambda event: (event.start, -event.dur, depths[id(event)], event.index))
 
 
-def _number(table: dict[Any, int], key: object) -> int:
-    """The place of ``key`` in a table, where it is put if it is new."""
-    return table.setdefault(key, len(table))
-
-
 def _js(value: object) -> str:
-    """A value as JavaScript that can stand in a page: no ``</script>`` and no ``<!--`` is in it."""
+    """A value as JavaScript that can stand in a page: it holds no ``</script>`` and no ``<!--``."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -9,9 +9,9 @@
 
   /** Names, some of them with the sign of what became of their events. */
   class SignedLettering extends ks.text.Lettering {
-    /** @param {string[]} names @param {number} font @param {(string | undefined)[]} signs as long as the names */
-    constructor(names, font, signs) {
-      super(names, font);
+    /** @param {string[][]} forms @param {number} font @param {(string | undefined)[]} signs one for each name */
+    constructor(forms, font, signs) {
+      super(forms, font);
       this.signs = signs;
     }
 
@@ -109,22 +109,22 @@
     /** A signed name is one of its own: an op may be called as the kernel that it launches. */
     sign(figure, k) {
       const { model, painter, layout } = figure;
-      const names = [...model.names];
-      const signs = new Array(names.length);
+      const forms = [...model.forms];
+      const signs = new Array(forms.length);
       const signed = new Map();
       const name = Int32Array.from(model.name, (id, i) => {
         const number = this.pairOf[k][i];
         const pair = this.found.pairs[number];
         if (!pair?.told) return id;
         if (!signed.has(number)) {
-          signed.set(number, names.push(names[id]) - 1);
+          signed.set(number, forms.push(forms[id]) - 1);
           signs.push(this.found.signs[pair.change]);
         }
         return signed.get(number);
       });
       // Others on the page draw the same trace without signs.
-      painter.model = Object.create(model, { name: { value: name }, names: { value: names } });
-      painter.lettering = new SignedLettering(names, layout.style.font, signs);
+      painter.model = Object.create(model, { name: { value: name }, forms: { value: forms } });
+      painter.lettering = new SignedLettering(forms, layout.style.font, signs);
     }
 
     /** What an event became in the other trace, in the step there that stands beside its own. */

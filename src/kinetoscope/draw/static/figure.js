@@ -329,13 +329,13 @@
     /** An event in words. @param {number} i @returns {string} */
     describe(i) {
       const { model } = this;
-      const { formatTime, shortName } = ks.text;
-      const parts = [shortName(model.nameOf(i)), model.categoryOf(i), formatTime(model.dur[i])];
+      const { formatTime } = ks.text;
+      const parts = [model.shortNameOf(i), model.categoryOf(i), formatTime(model.dur[i])];
       if (!model.onGpu(i)) parts.push(`self ${formatTime(model.self[i])}`);
       const step = model.stepOf[i];
       parts.push(`starts at ${this.startText(i)}${step >= 0 ? ` of step ${model.steps[step].number}` : ""}`);
       if (model.onGpu(i) && model.launch[i] >= 0) {
-        parts.push(`launched by ${shortName(model.nameOf(model.launch[i]))}`);
+        parts.push(`launched by ${model.shortNameOf(model.launch[i])}`);
       }
       const caused = model.onGpu(i) ? [] : model.caused(i);
       if (caused.length) parts.push(`launches ${ks.countOf(caused.map(at => model.categoryOf(at)))}`);

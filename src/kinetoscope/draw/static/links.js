@@ -68,7 +68,7 @@
     figure.select(shown[0], { quiet: true });
     figure.pinned = places;
     figure.light(places);
-    const name = ks.text.shortName(figure.model.nameOf(shown[0]));
+    const name = figure.model.shortNameOf(shown[0]);
     const what = source.matches("tr") ? name : `${source.textContent.trim()}: ${name}`;
     figure.say(`${what}: ${places.length} ${places.length === 1 ? "event" : "events"} lit in the timeline.`);
     const header = parseFloat(getComputedStyle(figure.frame).scrollMarginTop);

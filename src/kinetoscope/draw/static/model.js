@@ -25,13 +25,16 @@
   class Model {
     /** @param {object} data what a data script holds (docs/reference says how it is written) */
     constructor(data) {
-      if (data.version !== 1) throw new Error(`timeline data of version ${data.version}: build the page again`);
+      if (data.version !== 2) throw new Error(`timeline data of version ${data.version}: build the page again`);
       const events = data.events;
       const n = events.start.length;
       this.data = data;
       this.key = `${data.machine}/${data.name}`;
       this.count = n;
-      this.names = data.names;
+      /** @type {string[]} in full */
+      this.names = data.names.map(name => (Array.isArray(name) ? name[0] : name));
+      /** @type {string[][]} how each name may be written, the fullest form first */
+      this.forms = data.names.map(name => (Array.isArray(name) ? name.slice(1) : [name]));
       this.kinds = data.kinds;
       this.lanes = data.lanes;
       this.extent = data.end;
@@ -112,7 +115,12 @@
 
     /** @param {number} i @returns {string} name in full */
     nameOf(i) {
-      return ks.text.clean(this.names[this.name[i]]);
+      return this.names[this.name[i]];
+    }
+
+    /** @param {number} i @returns {string} name without what a reader skips: "vectorized_elementwise_kernel<…>" */
+    shortNameOf(i) {
+      return this.forms[this.name[i]][0];
     }
 
     /** @param {number} i @returns {string} "op", "kernel", "memcpy", … */
@@ -213,7 +221,7 @@
       if (!wanted) return new Int32Array(0);
       const escaped = wanted.replace(/[.+^${}()|[\]\\]/g, "\\$&").replaceAll("*", ".*").replaceAll("?", ".");
       const test = new RegExp(/[*?]/.test(wanted) ? `^(?:${escaped})$` : escaped, "is");
-      const hit = this.names.map(name => test.test(name) || test.test(ks.text.shortName(name)));
+      const hit = this.names.map((name, id) => test.test(name) || test.test(this.forms[id][0]));
       const found = [];
       for (let i = 0; i < this.count; i++) if (hit[this.name[i]]) found.push(i);
       return Int32Array.from(found);

@@ -69,7 +69,7 @@
         this.canvas.height = h;
       }
       if (this.lettering?.font !== this.layout.style.font) {
-        this.lettering = new ks.text.Lettering(this.model.names, this.layout.style.font);
+        this.lettering = new ks.text.Lettering(this.model.forms, this.layout.style.font);
       }
     }
 

@@ -7,7 +7,7 @@
   ks.parts.push(figure => {
     const { model } = figure;
     const { make } = ks;
-    const { formatTime, shortName } = ks.text;
+    const { formatTime } = ks.text;
     const name = make("p", { class: "ks-panel-name" });
     const facts = make("dl", { class: "ks-facts simple" });
     const links = make("div", { class: "ks-jumps" });
@@ -21,7 +21,7 @@
       if (!events.length) return;
       const row = make("p", {}, make("span", { class: "ks-jump-label" }, `${label} `));
       for (const i of events.slice(0, MOST)) {
-        const button = make("button", { type: "button", title: model.nameOf(i) }, shortName(model.nameOf(i)));
+        const button = make("button", { type: "button", title: model.nameOf(i) }, model.shortNameOf(i));
         button.append(make("span", { class: "ks-unit" }, ` ${formatTime(model.dur[i])}`));
         button.addEventListener("click", event => {
           figure.hover(-1);

@@ -1,16 +1,8 @@
-// Names and times as text: the same forms, and the same estimate of widths, as the static picture has
-// (kinetoscope.draw.names, .text and .times), so that a label is where it was when the picture comes alive.
+// Times as text, and names cut to fit.  Both are as in the static picture (kinetoscope.measure.printing,
+// kinetoscope.draw.text_metrics), so that a label stays where it was when the picture comes alive.
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
-
-  const OPEN = "<({[";
-  const CLOSE = ">)}]";
-  const ANONYMOUS = /(\(anonymous namespace\)|<unnamed>|`anonymous namespace')(::)?/g;
-  const NOT_TEXT = /[\u0000-\u001f\u007f-\u009f\ud800-\udfff\ufffe\uffff\u2028\u2029]/gu;
-
-  /** @param {string} text @returns {string} on one line, without what no document can hold */
-  const clean = text => text.replace(NOT_TEXT, "\ufffd");
 
   /**
    * A number with fixed decimals, a tie to the even digit as Python rounds it.
@@ -38,59 +30,8 @@
     return `${fixed(ns / 1e9, 2)} s`;
   }
 
-  /** @param {number} ns @returns {string} a time that may lie before the zero */
+  /** @param {number} ns @returns {string} a time that may be negative */
   const signedTime = ns => (ns < 0 ? `\u2212${formatTime(-ns)}` : formatTime(ns));
-
-  /** @param {string} name */
-  function looksDemangled(name) {
-    if (name.startsWith("Memcpy") || name.startsWith("Memset")) return false;
-    if (name.startsWith("void ")) return true;
-    if (name.includes("::") && /[<(]/.test(name)) return !name.includes(".py(");
-    return /^[\p{L}\p{N}_]+(<.*|\(.*\))$/su.test(name);
-  }
-
-  /** The last name outside brackets, its template arguments shortened. @param {string} name */
-  function lastPart(name) {
-    let top = "";
-    let inside = "";
-    let depth = 0;
-    let previous = "";
-    for (const char of name) {
-      if (CLOSE.includes(char) && !(char === ">" && previous === "-")) {
-        depth = Math.max(0, depth - 1);
-        if (depth === 0 && char === ">") top += /^[A-Za-z_]\w{3,}$/.test(inside) ? `<${inside}>` : "<…>";
-      } else if (OPEN.includes(char)) {
-        if (depth === 0) {
-          if (char === "(") break;
-          inside = "";
-        } else inside += char;
-        depth++;
-      } else if (depth) inside += char;
-      else top += char === " " ? "\0" : char;
-      previous = char;
-    }
-    const last = top.replace(/^\0+|\0+$/g, "").split("\0").pop();
-    return last.slice(last.lastIndexOf("::") < 0 ? 0 : last.lastIndexOf("::") + 2);
-  }
-
-  /** @param {string} name @returns {string} without what a reader skips: "vectorized_elementwise_kernel<…>" */
-  function shortName(name) {
-    name = clean(name).trim();
-    if (name.startsWith("## ") && name.endsWith(" ##")) return name.slice(3, -3).trim();
-    if (!looksDemangled(name)) return name;
-    return lastPart(name.replace(/^void /, "").replace(ANONYMOUS, "")) || name;
-  }
-
-  /** @param {string} name @returns {string[]} shorter and shorter ways to write it, the fullest first */
-  function candidates(name) {
-    const short = shortName(name);
-    const found = [short];
-    const bare = short.replace(/<[^<>]*>$/, "");
-    if (bare && bare !== short) found.push(bare);
-    const namespace = /^[a-z_]\w*::(\w+)$/.exec(short);
-    if (namespace) found.push(namespace[1]);
-    return found;
-  }
 
   /** Thousandths of the font's size, of DejaVu Sans: among the widest fonts that a page may use. */
   const WIDTHS = new Map();
@@ -127,24 +68,21 @@
     return count >= LEAST ? `${kept.replace(/[ _:-]+$/, "")}…` : "";
   }
 
-  /** The forms of the names of one trace, each made once: a frame writes hundreds. */
+  /** The names of one trace as labels.  Each form is measured once, because a frame writes hundreds. */
   class Lettering {
-    /** @param {string[]} names @param {number} font */
-    constructor(names, font) {
-      this.names = names;
+    /** @param {string[][]} forms how each name may be written, the fullest form first @param {number} font */
+    constructor(forms, font) {
+      this.forms = forms;
       this.font = font;
       /** @type {{text: string, width: number}[][]} */
-      this.forms = new Array(names.length);
+      this.measured = new Array(forms.length);
       /** @type {Map<string, string>[]} */
-      this.cut = new Array(names.length);
+      this.cut = new Array(forms.length);
     }
 
     /** @param {number} id into the names @returns {{text: string, width: number}[]} */
     of(id) {
-      return (this.forms[id] ??= candidates(this.names[id]).map(text => ({
-        text,
-        width: textWidth(text, this.font),
-      })));
+      return (this.measured[id] ??= this.forms[id].map(text => ({ text, width: textWidth(text, this.font) })));
     }
 
     /** @param {number} id @param {number} room @returns {string} the fullest form that fits; "" if none */
@@ -152,7 +90,7 @@
       const forms = this.of(id);
       for (const form of forms) if (form.width <= room) return form.text;
       if (room < this.font * 2) return "";
-      // The same room again and again while panning: so small a part of a unit makes no letter.
+      // Panning asks for the same room again and again; less than 1/64 of a unit does not make a letter.
       const key = Math.floor(room * 64 + 1e-6);
       const cut = (this.cut[id] ??= new Map());
       let text = cut.get(key);
@@ -164,11 +102,11 @@
       return text;
     }
 
-    /** @param {number} id @param {string} text @returns {boolean} whether it is a whole form, not a cut one */
+    /** @param {number} id @param {string} text @returns {boolean} whether it is a form of the name, not cut */
     whole(id, text) {
       return this.of(id).some(form => form.text === text);
     }
   }
 
-  ks.text = { clean, fixed, formatTime, signedTime, shortName, candidates, textWidth, truncate, Lettering };
+  ks.text = { fixed, formatTime, signedTime, textWidth, truncate, Lettering };
 })();
