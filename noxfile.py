@@ -4,14 +4,15 @@
 # ///
 """What people do with this repository: `nox -l` lists it, `nox -s docs` builds the book.
 
-Each session installs locked versions (requirements/*.txt) with pip into an environment of its own under
-.nox/, whichever of uv, pipx or pip started nox, so all three have the same effect. An environment is used
-again the next time; `nox -R -s docs` does not even look whether it is up to date, `nox --no-venv -s docs`
-installs nothing and takes the Python it was started with.
+Each session has an environment of its own under .nox/, into which pip installs the locked versions of
+requirements/*.txt. So it does not matter whether uv, pipx or pip started nox. The next run uses the same
+environment again: `nox -R -s docs` does not check that it is up to date, `nox --no-venv -s docs` installs
+nothing and uses the Python that started nox.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -28,15 +29,15 @@ LOCKS = Path("requirements")
 BUILD = Path("docs/_build")
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 
-# A reader who replays our recording gets exactly our site, so any warning is a fault. On somebody's own GPU a
-# first build should not fail: what it finds there is what they came for.
+# Every replay of our recording builds exactly our site, so any warning is a fault. But a first build on
+# somebody's own GPU should not fail: they came to see what is different there.
 STRICT = ("-W", "--keep-going", "-n")
 LENIENT = ("--keep-going", "-n")
 
-# PyTorch's own index of CPU builds: a tenth of the CUDA build that PyPI has for Linux.
+# PyTorch's own index of CPU builds. PyPI has the CUDA build for Linux, which is ten times as large.
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 
-# Next to those that Deno recommends; a pattern that clears a trace's text of control characters names them.
+# In addition to what Deno recommends. A pattern that removes control characters has to name them.
 DENO_RULES = ("--rules-include=eqeqeq,no-console,no-eval", "--rules-exclude=no-control-regex")
 
 nox.needs_version = ">=2025.2.9"
@@ -53,8 +54,8 @@ nox.options.error_on_external_run = False
 def docs(session: nox.Session) -> None:
     """Build the book into docs/_build/html; where there is an NVIDIA GPU, record on it first.
 
-    What follows `--` goes to Sphinx, in place of this session's own -W, --keep-going and -n.
-    KINETOSCOPE_GPU=0 builds from the committed recordings although there is a GPU; 1 insists on one.
+    Options after `--` go to Sphinx and replace this session's own -W, --keep-going and -n.
+    KINETOSCOPE_GPU=0 builds from the committed recordings even if there is a GPU; 1 requires one.
     """
     if gpu_wanted(session):
         install(session, "gpu")
@@ -72,15 +73,15 @@ def record(session: nox.Session) -> None:
     """Record the examples on this machine's GPU, stale or not: `nox -s record -- --only 02_linear`."""
     if not gpu_wanted(session):
         session.error(
-            "no NVIDIA GPU to record on; `nox -s live` runs the examples on the CPU, and keeps no recording"
+            "no NVIDIA GPU to record on; `nox -s live` runs the examples on the CPU and keeps no recording"
         )
-    # The environment of `docs` holds a few gigabytes of torch already.
+    # Not an environment of its own: that of `docs` already holds a few gigabytes of torch.
     session.notify("docs", ["-D", "kinetoscope_mode=record", *recording_options(session), *LENIENT])
 
 
 @nox.session(default=False)
 def live(session: nox.Session) -> None:
-    """Build the book with what this machine's device does now, into docs/_build/live; keeps no recording."""
+    """Run the examples here and build the book from that, into docs/_build/live; keeps no recording."""
     if gpu_wanted(session):
         install(session, "gpu")
         require_torch_sees_gpu(session)
@@ -91,7 +92,7 @@ def live(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def linkcheck(session: nox.Session) -> None:
-    """Follow every link that the book makes (needs the network)."""
+    """Follow every link in the book (needs the network)."""
     install(session, "docs")
     sphinx(session, "-D", "kinetoscope_mode=replay", *session.posargs, builder="linkcheck", out="linkcheck")
 
@@ -111,7 +112,7 @@ def serve(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests; what follows `--` goes to pytest, in place of this session's own options."""
+    """Run the tests; options after `--` go to pytest and replace this session's own."""
     install_with_torch_for_cpu(session)
     session.run(
         "python",
@@ -123,7 +124,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style, types, the order of the rooms, scripts of the pages, workflows, shell, spelling."""
+    """Check style, types, the order of the rooms, the pages' scripts, workflows, shell, spelling."""
     install(session, "lint")
     workflows = sorted(str(path.relative_to(ROOT)) for path in (ROOT / ".github/workflows").glob("*.yml"))
     # Every script that git tracks or would track, wherever it lies.
@@ -157,7 +158,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def lock(session: nox.Session) -> None:
-    """Write requirements/*.txt anew from pyproject.toml; `nox -s lock -- --upgrade` takes newer versions."""
+    """Write requirements/*.txt again from pyproject.toml; `nox -s lock -- --upgrade` takes newer versions."""
     session.install("uv")
 
     def compile_lock(name: str, *options: str) -> Path:
@@ -177,7 +178,7 @@ def lock(session: nox.Session) -> None:
     compile_lock("nox", "--group", "nox")
     compile_lock("bench", project, "--group", "bench")
     gpu = compile_lock("gpu", project, "--extra", "docs", "--extra", "gpu", "--group", "torch")
-    # torch pins the CUDA libraries it needs; its CPU build needs none, so this lock must not ask for them.
+    # torch pins the CUDA libraries that it needs. Its CPU build needs none, so the last lock leaves them out.
     cuda = sorted(
         set(re.findall(r"^((?:nvidia|cuda)-[\w-]+)==", gpu.read_text(encoding="utf-8"), re.MULTILINE))
     )
@@ -189,7 +190,7 @@ def lock(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Measure how fast Kinetoscope and others read traces; writes docs/recordings/bench (ten minutes).
 
-    What follows `--` goes to benchmarks/reading.py: `nox -s bench -- --traces FOLDER --rounds 3`.
+    Options after `--` go to benchmarks/reading.py: `nox -s bench -- --traces FOLDER --rounds 3`.
     """
     install(session, "bench")
     session.run("python", "benchmarks/reading.py", *session.posargs)
@@ -199,18 +200,18 @@ def bench(session: nox.Session) -> None:
 def pagespeed(session: nox.Session) -> None:
     """Measure how long a phone on a slow line waits for a page (needs Node and a Chromium; ten minutes).
 
-    What follows `--` goes to benchmarks/pagespeed.py: `nox -s pagespeed -- --runs 1 read/linear`.
+    Options after `--` go to benchmarks/pagespeed.py: `nox -s pagespeed -- --runs 1 read/linear`.
     """
     install(session, "docs")
     sphinx(session, "-D", "kinetoscope_mode=replay", out="pagespeed")
     session.run("python", "benchmarks/pagespeed.py", str(BUILD / "pagespeed"), *session.posargs)
 
 
-# --- how ----------------------------------------------------------------------------------------------------
+# --- helpers ------------------------------------------------------------------------------------------------
 
 
 def install(session: nox.Session, name: str) -> None:
-    """Install what requirements/NAME.txt locks, and this package in place."""
+    """Install the versions in requirements/NAME.txt, and this package in place."""
     if not session.virtualenv.is_sandboxed:
         session.log("no environment of its own: nothing is installed")
         return
@@ -219,20 +220,20 @@ def install(session: nox.Session, name: str) -> None:
 
 
 def install_with_torch_for_cpu(session: nox.Session) -> None:
-    """Install what the tests need, with torch's CPU build where there is a choice."""
+    """Install what the tests need, with torch's CPU build where that can be chosen."""
     if session.virtualenv.is_sandboxed and sys.platform == "linux" and not pip_has_own_sources(session):
         if reachable(TORCH_CPU_INDEX + "/torch/"):
             (torch,) = (pin for pin in PROJECT["dependency-groups"]["torch"] if pin.startswith("torch=="))
             session.install("--no-deps", "--index-url", TORCH_CPU_INDEX, torch)
         else:
             session.warn(
-                f"{TORCH_CPU_INDEX} does not answer: torch comes from PyPI, a CUDA build of gigabytes"
+                f"{TORCH_CPU_INDEX} does not answer: torch comes from PyPI, as a CUDA build of some gigabytes"
             )
     install(session, "test")
 
 
 def pip_has_own_sources(session: nox.Session) -> bool:
-    """Tell whether whoever set up this machine told pip where packages come from: then that decides."""
+    """Tell whether pip is configured to take packages from elsewhere; then we choose no index for it."""
     settings = session.run("python", "-m", "pip", "config", "list", silent=True, log=False) or ""
     return re.search(r"\b(index-url|extra-index-url|find-links|no-index)=", str(settings)) is not None
 
@@ -250,16 +251,14 @@ def gpu_wanted(session: nox.Session) -> bool:
     """Tell whether to record on a GPU: KINETOSCOPE_GPU if set, otherwise whether nvidia-smi lists one."""
     asked = os.environ.get("KINETOSCOPE_GPU", "")
     if asked not in ("", "0", "1"):
-        session.error(
-            f"KINETOSCOPE_GPU is {asked!r}: 1 insists on a GPU, 0 does without, unset looks for one"
-        )
-    found = nvidia_gpus()
-    if asked == "1" and not found:
+        session.error(f"KINETOSCOPE_GPU is {asked!r}: 1 requires a GPU, 0 uses none, unset looks for one")
+    gpus = nvidia_gpus()
+    if asked == "1" and not gpus:
         session.error("KINETOSCOPE_GPU is 1, but `nvidia-smi -L` lists no GPU")
-    if asked == "0" or not found:
+    if asked == "0" or not gpus:
         session.log("no GPU: KINETOSCOPE_GPU is 0" if asked else "no GPU: `nvidia-smi -L` lists none")
         return False
-    session.log(f"found {', '.join(found)}")
+    session.log(f"found {', '.join(gpus)}")
     return True
 
 
@@ -278,41 +277,35 @@ def nvidia_gpus() -> list[str]:
 
 
 def require_torch_sees_gpu(session: nox.Session) -> None:
-    """Stop before a build that would quietly show the numbers of another machine."""
+    """Stop before a build that would silently show the numbers of another machine."""
     ask = "import torch as t; print('torch', t.__version__, 'CUDA', t.version.cuda, t.cuda.is_available())"
     try:
         answer = str(session.run("python", "-W", "ignore", "-c", ask, silent=True, log=False)).strip()
     except nox.command.CommandFailed:
-        session.error("there is a GPU, but no torch that works: run it again without -R or --no-venv")
+        session.error("there is a GPU, but no torch that works: run this again without -R or --no-venv")
     if not answer.endswith("True"):
         session.error(
-            f"there is a GPU, but torch cannot use it ({answer}): most often its driver is older than this "
-            "torch's CUDA. Update the driver; or install a torch that fits it, and what "
-            "requirements/docs.txt lists, in an environment of your own and run `python -m sphinx -c . docs "
-            "docs/_build/html` there; or set KINETOSCOPE_GPU=0 to build from the committed recordings."
+            f"there is a GPU, but torch cannot use it ({answer}): usually the driver is too old for the CUDA "
+            "of this torch. Update the driver; or install a torch that fits it, and requirements/docs.txt, in "
+            "an environment of your own and run `python -m sphinx -c . docs docs/_build/html` there; or set "
+            "KINETOSCOPE_GPU=0 to build from the committed recordings."
         )
 
 
 def recording_options(session: nox.Session) -> list[str]:
-    """Turn `--only NAMES` and `--machine-name NAME` into Sphinx options; it gets the rest as it is."""
-    names = {"--only": "kinetoscope_only", "--machine-name": "kinetoscope_machine_name"}
-    options: list[str] = []
-    given = iter(session.posargs)
-    for word in given:
-        option, equals, value = word.partition("=")
-        if option not in names:
-            options.append(word)
-            continue
-        if not equals:
-            value = next(given, "")
-        if not value:
-            session.error(f"{option} needs a value")
-        options += ["-D", f"{names[option]}={value}"]
-    return options
+    """Turn `--only NAMES` and `--machine-name NAME` into Sphinx options; others are Sphinx's own."""
+    parser = argparse.ArgumentParser(prog=f"nox -s {session.name} --", add_help=False, allow_abbrev=False)
+    parser.add_argument("--only", dest="kinetoscope_only", metavar="NAMES")
+    parser.add_argument("--machine-name", dest="kinetoscope_machine_name", metavar="NAME")
+    ours, others = parser.parse_known_args(session.posargs)
+    given = {name: value for name, value in vars(ours).items() if value is not None}
+    if "" in given.values():
+        parser.error("--only and --machine-name need a value")
+    return [*(f"-D{name}={value}" for name, value in given.items()), *others]
 
 
 def sphinx(session: nox.Session, *options: str, builder: str = "html", out: str = "html") -> None:
-    """Run Sphinx, with a doctree folder of its own, and say where the result is."""
+    """Run Sphinx with a doctree folder of its own, and say where the result is."""
     target = BUILD / out
     start = time.perf_counter()
     session.run(
