@@ -7,11 +7,11 @@ from pathlib import Path
 from sphinx_gallery.sorting import ExplicitOrder
 
 ROOT = Path(__file__).parent
-# So that a checkout builds where nothing may be installed (a GPU node with no network).
+# A checkout builds where nothing can be installed, such as a GPU node with no network.
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs/_extensions")]
 
-# Where the site will be, and where its source is: both are known only to who publishes it.  Without the first
-# there are no sitemap and no cards (both need whole addresses), without the second no links to edit a page.
+# The addresses of the published site and of its source; only the publisher knows them.  Without the first
+# there is no sitemap and no card (both need absolute addresses), without the second no link to edit a page.
 SITE = os.environ.get("KINETOSCOPE_URL") or os.environ.get("READTHEDOCS_CANONICAL_URL") or ""
 REPOSITORY = (os.environ.get("KINETOSCOPE_REPOSITORY") or "").rstrip("/")
 
@@ -36,12 +36,12 @@ if SITE:
     extensions.append("sphinxext.opengraph")
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "recordings", "gallery/sg_execution_times.rst"]
-# Sphinx-Gallery leaves these beside its pages; they are no documents.
+# Sphinx-Gallery's configuration holds an object that Sphinx cannot store.
 suppress_warnings = ["config.cache"]
 
 kinetoscope_machine = "nvidia-h200"
 kinetoscope_course = "read/index"
-# Who is quoted: a tag, what it stands for, and an address if it has a lasting one.
+# The sources that pages quote: a tag, what it stands for, and an address if it has a lasting one.
 kinetoscope_sources = {
     "HF1": (
         "Hugging Face blog, Profiling in PyTorch, part 1: a beginner's guide to torch.profiler (May 2026)",
@@ -77,7 +77,7 @@ sphinx_gallery_conf = {
     "image_scrapers": ["kinetoscope"],
     "capture_repr": (),
     "write_computation_times": False,
-    # The page says how long the recorded run took; Sphinx-Gallery's own figure would be that of the layout.
+    # The page says how long the recorded run took; Sphinx-Gallery would say how long the layout took.
     "min_reported_time": 1e9,
     "show_signature": False,
     "remove_config_comments": True,
@@ -88,7 +88,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 3
 
 intersphinx_mapping = {
-    # Only from the committed inventories: a build neither needs the network nor changes with it.
+    # Only the committed inventories: a build needs no network and does not change when others publish.
     "torch": ("https://docs.pytorch.org/docs/stable/", str(ROOT / "docs/_inventories/torch.inv")),
     "triton": ("https://triton-lang.org/main/", str(ROOT / "docs/_inventories/triton.inv")),
 }
@@ -101,14 +101,14 @@ html_css_files = ["book.css"]
 html_js_files = [("book.js", {"defer": "defer"})]
 html_favicon = "docs/_static/favicon.svg"
 html_show_sphinx = False
-# Nothing is indexed: the page would be empty.
+# The page would be empty: nothing is indexed.
 html_use_index = False
 html_copy_source = True
 html_theme_options = {
     "logo": {"text": "Kinetoscope"},
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    # It would lie over what one reads.
+    # It would cover the text.
     "back_to_top_button": False,
     "show_prev_next": True,
     "article_header_end": ["course"],
@@ -116,13 +116,13 @@ html_theme_options = {
     "use_edit_page_button": bool(REPOSITORY),
     "footer_start": ["copyright"],
     "footer_end": [],
-    # The landing page is one picture wide.
+    # The picture of the landing page takes the whole width.
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {
-    # A page of the gallery is made from its example.
+    # The source of a gallery page is its example.
     "edit_page_url_template": REPOSITORY
     + "/edit/main/{% if file_name == 'gallery/index.rst' %}examples/GALLERY_HEADER.rst"
     + "{% elif file_name.startswith('gallery/') %}examples/{{ file_name[8:-4] }}.py"
@@ -134,7 +134,7 @@ ogp_image_alt = (
     "One step of each example of the book on one time scale: what the CPU asked for, and what the GPU did"
 )
 ogp_custom_meta_tags = ['<meta name="twitter:card" content="summary_large_image" />']
-# The pages, not their sources: a source asks for numbers, a page has them.
+# Link the pages, not their sources: a source asks for numbers, a page has them.
 llms_txt_uri_template = "{base_url}{docname}.html" if SITE else "{docname}.html"
 llms_txt_full_file = False
 llms_txt_title = "Profiling PyTorch, from nn.Linear to a fused MLP"

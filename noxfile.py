@@ -286,7 +286,7 @@ def require_torch_sees_gpu(session: nox.Session) -> None:
     if not answer.endswith("True"):
         session.error(
             f"there is a GPU, but torch cannot use it ({answer}): usually the driver is too old for the CUDA "
-            "of this torch. Update the driver; or install a torch that fits it, and requirements/docs.txt, in "
+            "of this torch. Update the driver; or install a torch that fits, and requirements/docs.txt, in "
             "an environment of your own and run `python -m sphinx -c . docs docs/_build/html` there; or set "
             "KINETOSCOPE_GPU=0 to build from the committed recordings."
         )

@@ -1,12 +1,12 @@
 """How long a reader waits for a page of the built book, on a phone and a slow line: `nox -s pagespeed`.
 
-Serves the built site on this machine, compressed as a host would, and lets Lighthouse (from npm) load each
-page as if for the first time, on its own model of a phone: a line of 1.6 Mbit/s and 150 ms, a processor four
-times slower. Prints the median of some runs of each page. Ends with 1 if a page of the course weighs more
-than it may.
+Serves the built site on this machine, compressed as a host would do it, and lets Lighthouse (from npm) load
+each page as if for the first time, on its model of a phone: a line of 1.6 Mbit/s and 150 ms, a processor four
+times slower. Prints the median over the runs of each page. The exit status is 1 if a page of the course
+weighs more than its budget.
 
-Connections are HTTP/1.1, six at a time; a host with HTTP/2 is no slower. TBT is only worth reading on a
-machine that does nothing else meanwhile.
+Connections are HTTP/1.1, six at a time; a host with HTTP/2 is no slower. Blocking time (TBT) means something
+only on a machine that does nothing else.
 
     python benchmarks/pagespeed.py docs/_build/html [--runs 3] [--keep FOLDER] [PAGE …]
 
@@ -33,7 +33,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-# The last line of releases for Node 18 and 20; 13 asks for Node 22.
+# The last major release for Node 18 and 20; version 13 needs Node 22.
 LIGHTHOUSE = "lighthouse@12.8.2"
 CHROME_FLAGS = "--headless=new --no-sandbox --disable-gpu --disable-background-networking"
 CHROMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -47,21 +47,21 @@ PAGES = (
     "gallery/05_regimes",
     "lookup/said-and-measured",
 )
-# All figures in kB are of 1000 bytes, as they go over the line: headers and bodies, compressed where text.
+# A kB is 1000 bytes as sent: headers and bodies, text compressed.
 BUDGET_KB = 350
-"""what a page of the course may weigh on the first visit"""
+"""the most that a page of the course may weigh on the first visit"""
 AIMS = {"lcp_s": 1.5, "cls": 0.05}
-"""what we would like; missed, it is marked and no more"""
+"""what we aim at; a page that misses it is marked, nothing more"""
 
 TEXT = {".html", ".css", ".js", ".svg", ".json", ".txt", ".xml", ".inv", ".md", ".map"}
 
 
 @dataclass(frozen=True)
 class Visit:
-    """What Lighthouse found on one page: a run's figures, or their medians."""
+    """What Lighthouse measured on one page: one run's figures, or medians."""
 
     kb: float
-    """all that was requested, kB"""
+    """everything requested, kB"""
     requests: float
     lcp_s: float
     """Largest Contentful Paint, s"""
@@ -79,15 +79,15 @@ class Visit:
     def of(cls, report: dict[str, Any]) -> Visit:
         """Read a report of Lighthouse (its JSON, format 12)."""
         audits = report["audits"]
-        asked = [
+        requests = [
             item for item in audits["network-requests"]["details"]["items"] if item["url"].startswith("http")
         ]
         scores = {name: report["categories"][name]["score"] for name in CATEGORIES}
         if None in scores.values():
             raise ValueError(f"no score: {report.get('runWarnings') or scores}")
         return cls(
-            kb=sum(item["transferSize"] for item in asked) / 1000,
-            requests=len(asked),
+            kb=sum(item["transferSize"] for item in requests) / 1000,
+            requests=len(requests),
             lcp_s=audits["largest-contentful-paint"]["numericValue"] / 1000,
             cls=audits["cumulative-layout-shift"]["numericValue"],
             tbt_ms=audits["total-blocking-time"]["numericValue"],
@@ -96,7 +96,7 @@ class Visit:
 
     @classmethod
     def median(cls, visits: list[Visit]) -> Visit:
-        """Each figure's median over some runs."""
+        """The median of each figure."""
         return cls(
             **{
                 field.name: statistics.median(getattr(visit, field.name) for visit in visits)
@@ -106,7 +106,7 @@ class Visit:
 
 
 class Compressing(http.server.SimpleHTTPRequestHandler):
-    """Files of a folder, text among them gzipped, over connections that are kept: what any host does."""
+    """Serves files as any host does: text is gzipped, connections are kept open."""
 
     protocol_version = "HTTP/1.1"
 
@@ -129,7 +129,7 @@ class Compressing(http.server.SimpleHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing of each request."""
+        """Log nothing."""
 
 
 @functools.cache
@@ -154,7 +154,7 @@ def served(site: Path) -> Iterator[str]:
 
 
 def visit(npx: str, chrome: str, address: str, report: Path) -> Visit:
-    """Let Lighthouse load one page once, in a browser of its own."""
+    """Let Lighthouse load one page once, in a fresh browser."""
     done = subprocess.run(
         [
             *(npx, "--yes", LIGHTHOUSE, address, "--quiet", "--output=json", f"--output-path={report}"),
@@ -191,7 +191,7 @@ def over_budget(page: str, seen: Visit) -> bool:
 
 
 def table(rows: list[tuple[str, ...]]) -> str:
-    """Rows, the first of them heads, as columns that line up."""
+    """Rows (the first has the headings) as aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
@@ -203,11 +203,11 @@ def table(rows: list[tuple[str, ...]]) -> str:
 
 
 def main() -> int:
-    """Visit the pages, print the table, and tell whether the budget is kept."""
+    """Visit the pages and print the table; returns 1 if a page is over its budget."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("site", type=Path, help="the built book, a folder with index.html")
     parser.add_argument("pages", nargs="*", default=PAGES, metavar="PAGE", help="such as read/linear")
-    parser.add_argument("--runs", type=int, default=3, help="runs of each page; the median is printed")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each page; medians are printed")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep Lighthouse's reports (JSON) there")
     given = parser.parse_args()
     if given.runs < 1:
@@ -237,8 +237,8 @@ def main() -> int:
                 heavy.append(f"{page} weighs {seen.kb:.0f} kB; a page of the course may weigh {BUDGET_KB} kB")
     print(table(lines))
     print(
-        f"medians of {given.runs}; * aims: LCP {AIMS['lcp_s']} s, CLS {AIMS['cls']}; "
-        f"! budget of a page of the course: {BUDGET_KB} kB"
+        f"medians of {given.runs} runs; * misses an aim: LCP {AIMS['lcp_s']} s, CLS {AIMS['cls']}; "
+        f"! over the budget of a page of the course: {BUDGET_KB} kB"
     )
     for fault in heavy:
         print(fault, file=sys.stderr)

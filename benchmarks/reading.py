@@ -1,15 +1,15 @@
-"""How fast Kinetoscope and others read a trace, in how much memory, and what they say: `nox -s bench`.
+"""How fast Kinetoscope and others read a trace, in how much memory, and what they answer: `nox -s bench`.
 
-Every measurement is of a whole process, as somebody would start it: wall-clock time, CPU time (of it and of
-what it starts) and the most memory it held, from the operating system's account of it. All subjects run one
-after the other, and then all of them again (A B C A B C …); a figure is the median of the rounds. A ratio is
-the median of the rounds' own ratios of CPU time: a machine that was busy for a while does little harm.
+Each measurement is of a whole process, as a user would start it. The operating system reports its wall-clock
+time, its CPU time (with that of its children) and its peak memory. The subjects run in rounds (A B C A B C
+…), and a figure is the median over the rounds. A ratio of CPU times is computed in each round before the
+median is taken, so a machine that was busy for a while does little harm.
 
     python benchmarks/reading.py [--traces FOLDER] [--rounds 3] [--largest 3000000] [--into FOLDER] [--quick]
 
-Without --traces the real traces in ../shared/corpus/real are read, where that is beside the checkout, those
-of more than 5 MB; else what is made by repeating the traces of the tests. Writes the tables, the plot and
-the provenance that the page reference/speed is computed from.
+Without --traces it reads the real traces in ../shared/corpus/real that are larger than 5 MB. If that folder
+is not beside the checkout, it repeats traces of the tests instead. It writes the tables, the plot and the
+provenance from which the page reference/speed is computed.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ RECORDED = ROOT / "docs" / "recordings" / "bench"
 SUBJECTS = Path(__file__).with_name("subjects.py")
 
 LEAST = 5_000_000
-"""bytes of JSON from which a trace is worth timing"""
+"""bytes of JSON; smaller traces are not worth timing"""
 OURS = "kinetoscope"
 PEERS = ("msgspec, typed", "orjson", "json", "HolisticTraceAnalysis", "torch-tb-profiler")
 SLOWEST = "torch-tb-profiler"
 LONGER = 1_000_000
-"""entries of a longer trace; the slowest tool is spared it"""
+"""entries of the longer trace, which the slowest tool does not have to read"""
 READERS = ("msgspec, typed", "msgspec, untyped", "pysimdjson", "orjson", "json")
 UNPACKERS = ("zlib, at once", "zlib, in pieces", "zlib-ng, in pieces", "isal, in pieces")
 TOGETHER = "these together"
-"""the row of all real traces"""
+"""name of the row that sums up all real traces"""
 HEADS = {
     "msgspec, typed": "msgspec",
     "HolisticTraceAnalysis": "HTA",
     "torch-tb-profiler": "TensorBoard",
 }
-"""what a tool is called at the head of a column"""
+"""short names of tools, for column headings"""
 NEEDS = {
     "msgspec, typed": "msgspec",
     "msgspec, untyped": "msgspec",
@@ -67,7 +67,7 @@ NEEDS = {
     "isal, in pieces": "isal",
     "zlib-ng, in pieces": "zlib_ng",
 }
-"""the module of each subject that is not ours and not Python's"""
+"""the module that a subject imports, if it is neither ours nor Python's"""
 VERSIONS = (
     *("msgspec", "numpy", "orjson", "pysimdjson", "isal", "zlib-ng"),
     *("HolisticTraceAnalysis", "torch-tb-profiler", "pandas"),
@@ -83,7 +83,7 @@ class Spent:
     cpu: float
     """seconds, of the process and those it waited for"""
     memory: int
-    """bytes, the most that it (or one it waited for) held at a time"""
+    """bytes, the peak of the process or of one that it waited for"""
 
 
 ENVIRONMENT = {
@@ -91,54 +91,54 @@ ENVIRONMENT = {
     "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")])),
     "OPENBLAS_NUM_THREADS": "1",
 }
-"""of every process that is measured.
+"""of every process that is measured
 
-All are compiled before, as what is installed is.  numpy, once imported, keeps a thread for each core, which
-waits for matrices to multiply and burns CPU time; nobody who is measured has any, and it is off for all.
+Modules are compiled before the measurement, as installed ones are.  numpy starts a thread for each core to
+multiply matrices, which costs CPU time while it waits.  No subject multiplies matrices, so it is off for all.
 """
 
 
 class Failed(Exception):
-    """A subject ended with an error."""
+    """A subject ended with an error; the message is its last line."""
 
 
 def run(subject: str, trace: Path, *words: str) -> tuple[Spent, str]:
-    """What one process cost, and what it printed.  Raises :class:`Failed`."""
+    """The cost of one process, and what it printed.  Raises :class:`Failed`."""
     begin = time.perf_counter()
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as wrong:
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
             [sys.executable, str(SUBJECTS), subject, str(trace), *words],
             stdout=out,
-            stderr=wrong,
+            stderr=errors,
             env=ENVIRONMENT,
         )
         _, status, used = os.wait4(process.pid, 0)
         wall = time.perf_counter() - begin
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
-        wrong.seek(0)
+        errors.seek(0)
         if status:
-            raise Failed((wrong.read().strip().splitlines() or ["no message"])[-1][:200])
+            raise Failed((errors.read().strip().splitlines() or ["no message"])[-1][:200])
         unit = 1 if sys.platform == "darwin" else 1024
         return Spent(wall, used.ru_utime + used.ru_stime, used.ru_maxrss * unit), out.read()
 
 
 def measure(subjects: tuple[str, ...], trace: Path, rounds: int) -> dict[str, list[Spent]]:
-    """Each subject once in each round; those that fail are said and left out."""
-    found: dict[str, list[Spent]] = {subject: [] for subject in subjects if warm(subject)}
+    """The cost of each subject in each round.  A subject that fails is named and left out."""
+    spent: dict[str, list[Spent]] = {subject: [] for subject in subjects if warm(subject)}
     for _ in range(rounds):
-        for subject in list(found):
+        for subject in list(spent):
             try:
-                found[subject].append(run(subject, trace)[0])
+                spent[subject].append(run(subject, trace)[0])
             except Failed as error:
                 print(f"  {subject} fails on {trace.name}: {error}", flush=True)
-                del found[subject]
-    return found
+                del spent[subject]
+    return spent
 
 
 @cache
 def warm(subject: str) -> bool:
-    """Let a subject be compiled and its files be read once; whether it works."""
+    """Run a subject once, so that its modules are compiled and cached; returns whether it works."""
     try:
         run(subject, MADE_OF / "geglu_eager.json.gz")
     except Failed as error:
@@ -147,8 +147,8 @@ def warm(subject: str) -> bool:
     return True
 
 
-def middle(spent: list[Spent]) -> Spent:
-    """The median of the rounds, of each figure."""
+def medians(spent: list[Spent]) -> Spent:
+    """The median over the rounds, of each figure."""
     return Spent(
         statistics.median(each.wall for each in spent),
         statistics.median(each.cpu for each in spent),
@@ -157,20 +157,20 @@ def middle(spent: list[Spent]) -> Spent:
 
 
 def ratio(ours: list[Spent], theirs: list[Spent]) -> float:
-    """How many times our CPU time theirs is: the median of the rounds."""
+    """Their CPU time divided by ours: the median over the rounds."""
     return statistics.median(their.cpu / our.cpu for our, their in zip(ours, theirs, strict=True))
 
 
-def here(subjects: tuple[str, ...]) -> tuple[str, ...]:
-    """Those that are installed."""
+def installed(subjects: tuple[str, ...]) -> tuple[str, ...]:
+    """The subjects that are installed here; names the others."""
     missing = [s for s in subjects if s in NEEDS and importlib.util.find_spec(NEEDS[s]) is None]
     if missing:
         print(f"not installed, and left out: {', '.join(missing)}", flush=True)
     return tuple(subject for subject in subjects if subject not in missing)
 
 
-def sized(path: Path) -> int:
-    """Bytes of JSON in a file. In pieces: a child's memory counts from what its parent holds."""
+def json_size(path: Path) -> int:
+    """Bytes of JSON in a file.  Read in pieces: a child's peak memory starts at what its parent holds."""
     with path.open("rb") as file:
         gzipped = file.read(2) == b"\x1f\x8b"
     size = 0
@@ -181,38 +181,38 @@ def sized(path: Path) -> int:
 
 
 def ask(*words: object) -> Any:
-    """What benchmarks/traces.py says, in a process of its own for the same reason."""
+    """The answer of benchmarks/traces.py, in a process of its own for the same reason."""
     script = Path(__file__).with_name("traces.py")
     done = subprocess.run([sys.executable, script, *map(str, words)], stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)
 
 
-def repeated(path: Path, into: Path, events: int) -> tuple[Path, int]:
-    """A trace of about so many entries, made by repeating one; its file, and how many entries it has."""
+def repeated(path: Path, into: Path, entries: int) -> tuple[Path, int]:
+    """Repeat a trace until it has about ``entries`` entries; returns the new file and their exact number."""
     into.parent.mkdir(parents=True, exist_ok=True)
-    return into, int(ask("repeat", path, into, events))
+    return into, int(ask("repeat", path, into, entries))
 
 
 def without_launches(work: Path) -> Path:
-    """A trace of the tests that has lost every second of its launches, and none of its kernels."""
+    """A trace of the tests that has lost every second launch but no kernel."""
     into = work / "half_of_the_launches_lost.json.gz"
     ask("lose", MADE_OF / "geglu_eager.json.gz", into)
     return into
 
 
-def chosen(options: argparse.Namespace, work: Path) -> list[Path]:
-    """The traces that are read."""
+def choose_traces(options: argparse.Namespace, work: Path) -> list[Path]:
+    """The traces to read."""
     folder = options.traces or CORPUS
     if folder.is_dir():
-        found = sorted(path for path in folder.iterdir() if path.name.endswith((".json", ".json.gz")))
-        return found or sys.exit(f"{folder} holds no .json or .json.gz")
-    print("no traces beside the checkout: reading some made by repeating those of the tests", flush=True)
+        traces = sorted(path for path in folder.iterdir() if path.name.endswith((".json", ".json.gz")))
+        return traces or sys.exit(f"{folder} holds no .json or .json.gz")
+    print("no real traces beside the checkout: repeating those of the tests", flush=True)
     names = ("geglu_eager", "geglu_compiled_stack_mem")
     return [repeated(MADE_OF / f"{n}.json.gz", work / f"{n}.json.gz", 100_000)[0] for n in names]
 
 
-def short(path: Path) -> str:
-    """How a trace is called in the tables: with spaces, where a line can break."""
+def label(path: Path) -> str:
+    """The name of a trace in the tables, with spaces where a line can break."""
     return path.name.removesuffix(".gz").removesuffix(".json").replace("_", " ")
 
 
@@ -224,23 +224,25 @@ def write(folder: Path, name: str, heads: tuple[str, ...], rows: list[tuple[Any,
         writer.writerows(rows)
 
 
-def compare(traces: list[Path], rounds: int, into: Path, longer: Path | None) -> None:
-    """The table of tools: what each costs on each trace, and once on a longer one."""
+def compare_tools(
+    traces: list[Path], rounds: int, into: Path, longer: Path | None = None, peers: tuple[str, ...] = PEERS
+) -> None:
+    """Write the tables of what each tool costs on each trace, and once on a longer one."""
     rows: list[tuple[Any, ...]] = []
     costs: dict[str, dict[str, Spent]] = {}
     for trace in (*traces, longer) if longer else traces:
-        size = sized(trace)
-        print(f"{short(trace)}, {size / 1e6:.1f} MB of JSON", flush=True)
-        tools = tuple(tool for tool in here(PEERS) if trace is not longer or tool != SLOWEST)
-        found = measure((OURS, *tools), trace, 1 if trace is longer else rounds)
-        costs[short(trace)] = {tool: middle(spent) for tool, spent in found.items()}
-        for tool, spent in found.items():
-            cost = middle(spent)
-            times = ratio(found[OURS], spent)
-            memory = cost.memory / middle(found[OURS]).memory
+        size = json_size(trace)
+        print(f"{label(trace)}, {size / 1e6:.1f} MB of JSON", flush=True)
+        tools = tuple(tool for tool in installed(peers) if trace is not longer or tool != SLOWEST)
+        measured = measure((OURS, *tools), trace, 1 if trace is longer else rounds)
+        costs[label(trace)] = {tool: medians(spent) for tool, spent in measured.items()}
+        for tool, spent in measured.items():
+            cost = medians(spent)
+            times = ratio(measured[OURS], spent)
+            memory = cost.memory / medians(measured[OURS]).memory
             rows.append(
                 (
-                    *(short(trace), tool, size, f"{cost.wall:.3f}", f"{cost.cpu:.3f}", cost.memory),
+                    *(label(trace), tool, size, f"{cost.wall:.3f}", f"{cost.cpu:.3f}", cost.memory),
                     *(f"{times:.3f}", f"{memory:.3f}"),
                 )
             )
@@ -248,15 +250,17 @@ def compare(traces: list[Path], rounds: int, into: Path, longer: Path | None) ->
             print(f"  {tool:24} {figures}", flush=True)
     heads = ("trace", "tool", "json_bytes", "wall_s", "cpu_s", "memory_bytes", "times_ours_ratio")
     write(into, "bench_tools", (*heads, "memory_to_ours_ratio"), rows)
-    names = [short(trace) for trace in traces]
-    summed_up("bench_times", "cpu", names, costs, into)
-    summed_up("bench_memory", "memory", names, costs, into)
+    names = [label(trace) for trace in traces]
+    write_ratios("bench_times", "cpu", names, costs, into)
+    write_ratios("bench_memory", "memory", names, costs, into)
 
 
-def summed_up(name: str, what: str, real: list[str], costs: dict[str, dict[str, Spent]], into: Path) -> None:
-    """A table of ours and how many times as much the others take, a row for each trace.
+def write_ratios(
+    name: str, what: str, real: list[str], costs: dict[str, dict[str, Spent]], into: Path
+) -> None:
+    """Write a table of what we take, and of the others' ratios to that, with a row for each trace.
 
-    Of the real ones' CPU time there is a row of all together too: sums to sums.
+    For CPU time there is also a row for all real traces together: the ratio of the sums.
     """
     tools = [tool for tool in PEERS if any(tool in cost for cost in costs.values())]
     figures = {
@@ -274,24 +278,24 @@ def summed_up(name: str, what: str, real: list[str], costs: dict[str, dict[str, 
     write(into, name, ("trace", f"kinetoscope_{unit}", *(f"{HEADS.get(t, t)}_ratio" for t in tools)), rows)
 
 
-def grow(
+def measure_growth(
     trace: Path, largest: int, rounds: int, into: Path, work: Path, parts: tuple[int, ...] = (12, 6, 3, 2, 1)
 ) -> None:
-    """The table and the plot of how cost grows."""
+    """Write the table and the plot of how the cost grows with a trace."""
     rows: list[tuple[Any, ...]] = []
     for part in parts:
         path, events = repeated(trace, work / "grown.json.gz", largest // part)
-        spent = middle(measure((OURS,), path, rounds)[OURS])
+        spent = medians(measure((OURS,), path, rounds)[OURS])
         rows.append((events, f"{spent.wall:.3f}", f"{spent.cpu:.3f}", spent.memory))
         print(f"{events:9,d} entries: {spent.cpu:6.2f} s CPU, {spent.memory / 1e6:6.0f} MB", flush=True)
         path.unlink()
     write(into, "bench_growth", ("entries_count", "wall_s", "cpu_s", "memory_bytes"), rows)
     if importlib.util.find_spec("matplotlib"):
-        draw([(int(row[0]), float(row[2])) for row in rows], into)
+        plot_growth([(int(row[0]), float(row[2])) for row in rows], into)
 
 
-def draw(points: list[tuple[int, float]], into: Path) -> None:
-    """CPU time against size, with the straight line from nothing to the largest."""
+def plot_growth(points: list[tuple[int, float]], into: Path) -> None:
+    """Plot CPU time against size, with a straight line from zero to the largest trace."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -314,28 +318,28 @@ def draw(points: list[tuple[int, float]], into: Path) -> None:
     figure.savefig(into / "bench_growth.png", dpi=150)
 
 
-def candidates(trace: Path, rounds: int, into: Path) -> None:
-    """The table of what could unpack and decode, each without what a bare process costs."""
+def compare_candidates(trace: Path, rounds: int, into: Path) -> None:
+    """Write the table of libraries that could unpack and decode; the cost of a bare process is subtracted."""
     rows: list[tuple[Any, ...]] = []
     for task, subjects in (("unpack", UNPACKERS), ("unpack and decode", READERS)):
-        found = measure(("nothing", *here(subjects)), trace, rounds)
+        measured = measure(("nothing", *installed(subjects)), trace, rounds)
         for subject in subjects:
-            if spent := found.get(subject):
-                cost, bare = middle(spent), middle(found["nothing"])
+            if spent := measured.get(subject):
+                cost, bare = medians(spent), medians(measured["nothing"])
                 cpu = max(0.0, cost.cpu - bare.cpu)
                 rows.append((task, subject, f"{cpu:.3f}", cost.memory))
                 print(f"  {task:18} {subject:20} {cpu:6.3f} s CPU {cost.memory / 1e6:6.0f} MB", flush=True)
     write(into, "bench_candidates", ("task", "candidate", "cpu_s", "memory_bytes"), rows)
 
 
-def answers(traces: list[Path], into: Path) -> None:
-    """The table of what each tool says of the kernels, next to what is in the file."""
+def compare_answers(traces: list[Path], into: Path) -> None:
+    """Write the table of what each tool says about the kernels, and of what is in the file."""
     rows: list[tuple[Any, ...]] = []
     for trace in traces:
         kernels, time_ns = ask("exact", trace)
         if not kernels:
             continue
-        for tool in (OURS, *here(("HolisticTraceAnalysis", "torch-tb-profiler"))):
+        for tool in (OURS, *installed(("HolisticTraceAnalysis", "torch-tb-profiler"))):
             try:
                 said = json.loads(run(tool, trace, "--answers")[1].strip().splitlines()[-1])
             except Failed as error:
@@ -344,30 +348,30 @@ def answers(traces: list[Path], into: Path) -> None:
             of_it = said["time_ns"] / time_ns if said and time_ns else ""
             rows.append(
                 (
-                    *(short(trace), tool, said.get("kernels", ""), kernels, said.get("time_ns", ""), time_ns),
+                    *(label(trace), tool, said.get("kernels", ""), kernels, said.get("time_ns", ""), time_ns),
                     f"{of_it:.6f}" if of_it != "" else "",
                 )
             )
-            print(f"  {short(trace)[:30]:30} {tool:24} {said} of {kernels}, {time_ns}", flush=True)
+            print(f"  {label(trace)[:30]:30} {tool:24} {said} of {kernels}, {time_ns}", flush=True)
     heads = ("trace", "tool", "kernels_count", "in_file_count", "time_ns", "in_file_ns", "of_it_share")
     write(into, "bench_answers", heads, rows)
 
 
-def small(rounds: int, into: Path) -> None:
-    """The table of a command on a small trace."""
+def time_command(rounds: int, into: Path) -> None:
+    """Write the table of one command on a small trace."""
     trace = MADE_OF / "geglu_eager.json.gz"
-    found = measure(("nothing", "numpy, loaded", "kinetoscope summary"), trace, 3 * rounds)
+    measured = measure(("nothing", "numpy, loaded", "kinetoscope summary"), trace, 3 * rounds)
     rows = []
-    for subject, spent in found.items():
+    for subject, spent in measured.items():
         best = min(each.wall for each in spent)
-        cost = middle(spent)
+        cost = medians(spent)
         rows.append((subject, f"{cost.wall:.4f}", f"{cost.cpu:.4f}", f"{best:.4f}", cost.memory))
         print(f"  {subject}: {1e3 * cost.wall:.0f} ms, {1e3 * cost.cpu:.0f} ms CPU", flush=True)
     write(into, "bench_command", ("command", "wall_s", "cpu_s", "best_wall_s", "memory_bytes"), rows)
 
 
-def provenance(rounds: int, into: Path, took: float) -> None:
-    """On what machine and with what, as a table; no name of the machine, no path."""
+def write_provenance(rounds: int, into: Path, took: float) -> None:
+    """Write the table of the machine and the versions, without a host name or a path."""
     sys.path.insert(0, str(ROOT / "src"))
     from kinetoscope.record.provenance import here as this_machine
     from kinetoscope.record.provenance import revision
@@ -392,40 +396,38 @@ def provenance(rounds: int, into: Path, took: float) -> None:
     write(into, "bench_machine", ("what", "value"), list(rows))
 
 
-def thoroughly(options: argparse.Namespace, work: Path, made: Path) -> None:
-    """Every table."""
-    traces = chosen(options, work / "traces")
-    timed = [path for path in traces if sized(path) > LEAST] or traces
-    largest = max(timed, key=sized)
+def measure_everything(options: argparse.Namespace, work: Path, made: Path) -> None:
+    """Write every table."""
+    traces = choose_traces(options, work / "traces")
+    timed = [path for path in traces if json_size(path) > LEAST] or traces
+    largest = max(timed, key=json_size)
     print("making a longer one by repeating the largest", flush=True)
     longer, _ = repeated(largest, work / f"repeated_{LONGER}.json.gz", LONGER)
-    compare(timed, options.rounds, made, longer)
-    candidates(largest, options.rounds, made)
-    small(options.rounds, made)
-    answers([*traces, without_launches(work)], made)
-    grow(largest, options.largest, min(options.rounds, 2), made, work)
+    compare_tools(timed, options.rounds, made, longer)
+    compare_candidates(largest, options.rounds, made)
+    time_command(options.rounds, made)
+    compare_answers([*traces, without_launches(work)], made)
+    measure_growth(largest, options.largest, min(options.rounds, 2), made, work)
 
 
-def quickly(options: argparse.Namespace, work: Path, made: Path) -> None:
-    """The tables of a test: a small trace, and no other program."""
-    global PEERS
-    PEERS = ("json",)
+def measure_for_a_test(options: argparse.Namespace, work: Path, made: Path) -> None:
+    """Write some tables for a test: a small trace, and no other program but Python's json."""
     trace, _ = repeated(MADE_OF / "geglu_eager.json.gz", work / "geglu_eager.json.gz", 2_000)
-    compare([trace], options.rounds, made, None)
-    answers([trace, without_launches(work)], made)
-    grow(trace, 4_000, options.rounds, made, work, parts=(2, 1))
+    compare_tools([trace], options.rounds, made, peers=("json",))
+    compare_answers([trace, without_launches(work)], made)
+    measure_growth(trace, 4_000, options.rounds, made, work, parts=(2, 1))
 
 
 def main() -> None:
-    """Measure, and write what was measured."""
+    """Measure, and write the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--traces", type=Path, help="a folder of traces to read in place of the real ones")
+    parser.add_argument("--traces", type=Path, help="a folder of traces to read instead of the real ones")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
         "--largest", type=int, default=3_000_000, help="entries of the largest repeated trace"
     )
     parser.add_argument("--into", type=Path, help="where the tables go (docs/recordings/bench)")
-    parser.add_argument("--quick", action="store_true", help="a small trace, and Kinetoscope alone: a test")
+    parser.add_argument("--quick", action="store_true", help="a small trace and no other tool, for a test")
     options = parser.parse_args()
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="kinetoscope-bench-") as folder:
@@ -433,8 +435,8 @@ def main() -> None:
         ENVIRONMENT["PYTHONPYCACHEPREFIX"] = str(work / "compiled")
         made = work / "made"
         made.mkdir()
-        (quickly if options.quick else thoroughly)(options, work, made)
-        provenance(options.rounds, made, time.perf_counter() - begin)
+        (measure_for_a_test if options.quick else measure_everything)(options, work, made)
+        write_provenance(options.rounds, made, time.perf_counter() - begin)
         into = options.into or RECORDED
         into.mkdir(parents=True, exist_ok=True)
         for path in sorted(made.iterdir()):

@@ -1,7 +1,8 @@
-"""What `nox -s bench` starts, each in a process of its own: `python benchmarks/subjects.py SUBJECT TRACE`.
+"""The subjects of `nox -s bench`, each run in its own process: `python benchmarks/subjects.py SUBJECT TRACE`.
 
-A subject reads a trace as its own documentation says; with `--answers` it prints what it says of the kernels,
-as JSON: how many, and their summed ns. Nothing is imported that the subject does not need.
+A subject reads a trace the way its documentation says. With `--answers` it also prints its answer as JSON:
+the number of kernels, and the sum of their durations in ns. A subject imports only what it needs, so this
+module imports nothing at the top.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _GZIP = b"\x1f\x8b"
 
 
 def _unpacked(path: str) -> bytes:
-    """The JSON of a file; all but those that bring a way of their own unpack with zlib, at once."""
+    """The JSON of a file. Subjects that cannot unpack do it with this: zlib, all at once."""
     import zlib
 
     data = _read(path)
@@ -27,12 +28,12 @@ def _unpacked(path: str) -> bytes:
 
 
 def _read(path: str) -> bytes:
-    with open(path, "rb") as file:  # noqa: PTH123 (no pathlib: a bare process has none)
+    with open(path, "rb") as file:  # noqa: PTH123 (pathlib would not be in a bare process)
         return file.read()
 
 
 def kinetoscope(path: str) -> Answer:
-    """Load, nest, link, and every table."""
+    """Load, nest, link, and make every table."""
     import kinetoscope as k
     from kinetoscope.draw.views import VIEWS
 
@@ -43,7 +44,7 @@ def kinetoscope(path: str) -> Answer:
 
 
 def msgspec_typed(path: str) -> Answer:
-    """A bare decode into records of what one needs of an event, and no more done with them."""
+    """A bare decode into records with the necessary fields of an event, and nothing else."""
     import msgspec
 
     number = int | str
@@ -58,7 +59,7 @@ def msgspec_typed(path: str) -> Answer:
 
 
 def msgspec_untyped(path: str) -> Answer:
-    """A decode into dictionaries."""
+    """A bare decode into dictionaries."""
     import msgspec
 
     msgspec.json.decode(_unpacked(path))
@@ -66,7 +67,7 @@ def msgspec_untyped(path: str) -> Answer:
 
 
 def orjson(path: str) -> Answer:
-    """The same, with orjson."""
+    """A bare decode with orjson."""
     import orjson as library
 
     library.loads(_unpacked(path))
@@ -74,7 +75,7 @@ def orjson(path: str) -> Answer:
 
 
 def simdjson(path: str) -> Answer:
-    """The same, with simdjson."""
+    """A bare decode with simdjson."""
     import simdjson as library
 
     library.loads(_unpacked(path))
@@ -82,7 +83,7 @@ def simdjson(path: str) -> Answer:
 
 
 def python_json(path: str) -> Answer:
-    """As people do it: json.load of the file."""
+    """json.load of the file, as people do it."""
     import gzip
     import json
 
@@ -95,7 +96,7 @@ def python_json(path: str) -> Answer:
 def hta(path: str) -> Answer:
     """HolisticTraceAnalysis: load, and its kernel breakdown.
 
-    For its answer all profiler steps are asked for; of its own accord it leaves out the last one.
+    By default it leaves out the last profiler step. Its answer includes that one.
     """
     import logging
     import tempfile
@@ -106,25 +107,25 @@ def hta(path: str) -> Answer:
 
     options: dict[str, Any] = {"include_last_profiler_step": True} if "--answers" in sys.argv else {}
     with tempfile.TemporaryDirectory() as folder:
-        inside = Path(folder, f"rank0{_suffix(path)}")
-        inside.symlink_to(path)
-        found = TraceAnalysis(trace_files={0: str(inside)}, trace_dir=folder, **options)
-        _, kernels = found.get_gpu_kernel_breakdown(
+        link = Path(folder, f"rank0{_suffix(path)}")
+        link.symlink_to(path)
+        analysis = TraceAnalysis(trace_files={0: str(link)}, trace_dir=folder, **options)
+        _, kernels = analysis.get_gpu_kernel_breakdown(
             visualize=False, **({"num_kernels": 10**6} if options else {})
         )
         if not options:
             return None
         work = kernels[kernels.kernel_type != "MEMORY"]
         time = round(float(work["sum (us)"].sum()) * 1000)
-        trace = found.t.get_trace(0)
-        symbols = found.t.symbol_table.get_sym_table()
+        trace = analysis.t.get_trace(0)
+        symbols = analysis.t.symbol_table.get_sym_table()
         on_stream = trace[trace.stream >= 0]
         count = sum(not symbols[name].startswith(("Memcpy", "Memset")) for name in on_stream.name)
     return {"kernels": count, "time_ns": time}
 
 
 def tensorboard(path: str) -> Answer:
-    """The loader of TensorBoard's plugin, on the folder of a run."""
+    """The loader of TensorBoard's profiler plugin, on a folder with one run."""
     import tempfile
     from pathlib import Path
 
@@ -145,19 +146,19 @@ def tensorboard(path: str) -> Answer:
 
 
 def nothing(path: str) -> Answer:
-    """What a process costs."""
+    """The cost of a bare process."""
     return None
 
 
 def numpy_alone(path: str) -> Answer:
-    """What a process costs that has loaded numpy."""
+    """The cost of a process that imports numpy."""
     import numpy  # noqa: F401
 
     return None
 
 
 def summary(path: str) -> Answer:
-    """The command."""
+    """`kinetoscope summary`, the whole command."""
     from kinetoscope.cli import main
 
     main(["summary", path])

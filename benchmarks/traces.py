@@ -1,10 +1,10 @@
-"""Longer traces, made by repeating one, one with lost records, and what a trace holds: for reading.py.
+"""For reading.py: repeat a trace, lose launches from one, count what is in one.
 
     python benchmarks/traces.py repeat TRACE INTO ENTRIES
     python benchmarks/traces.py lose TRACE INTO
     python benchmarks/traces.py exact TRACE
 
-Prints the answer as JSON. Nothing of Kinetoscope's is used.
+Each prints its answer as JSON. Nothing here uses Kinetoscope, so its answers can be checked against these.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ try:
 except ImportError:
 
     def dumps(value: Any) -> bytes:
-        """The same, slower."""
+        """Does what orjson does, slower."""
         return json.dumps(value, ensure_ascii=False).encode()
 
 
@@ -31,17 +31,17 @@ def unpacked(path: Path) -> bytes:
     return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
 
 
-def repeat(path: Path, into: Path, events: int) -> int:
-    """Write a trace of about so many entries: one that is repeated, later each time and with ids of its own.
+def repeat(path: Path, into: Path, wanted: int) -> int:
+    """Write a trace of about ``wanted`` entries: one trace over and over, later each time and with new ids.
 
-    Returns how many entries it has.
+    Returns the exact number of entries.
     """
     document = json.loads(unpacked(path))
     entries = document["traceEvents"] if isinstance(document, dict) else document
     timed = [entry for entry in entries if "ts" in entry]
     begin = min(float(entry["ts"]) for entry in timed)
     length = int(max(float(entry["ts"]) + float(entry.get("dur") or 0) for entry in timed) - begin) + 1000
-    times = max(1, round(events / len(entries)))
+    times = max(1, round(wanted / len(entries)))
     with gzip.open(into, "wb", compresslevel=1) as file:
         file.write(b'{"schemaVersion": 1, "traceEvents": [')
         for n in range(times):
@@ -71,9 +71,9 @@ def _moved(entry: dict[str, Any], n: int, length: int) -> dict[str, Any]:
 
 
 def lose(path: Path, into: Path) -> int:
-    """Write a trace without every second of its launches, as where a profiler's buffer was full.
+    """Write a trace without every second launch, as if the profiler's buffer had been full.
 
-    Returns how many are gone.  All kernels are still there.
+    All kernels are still there.  Returns the number of lost launches.
     """
     document = json.loads(unpacked(path))
     entries = document["traceEvents"]
@@ -90,7 +90,7 @@ def _is_launch(entry: dict[str, Any]) -> bool:
 
 
 def exact(trace: Path) -> tuple[int, int]:
-    """How many kernels a file has and their summed ns: json, decimals and a loop, nothing of ours."""
+    """The number of kernels in a file, and the sum of their durations in ns: json, decimals and a loop."""
     document = json.loads(unpacked(trace), parse_float=Decimal, strict=False)
     entries = document["traceEvents"] if isinstance(document, dict) else document
     kernels = [e for e in entries if e.get("ph") == "X" and str(e.get("cat", "")).lower() == "kernel"]
@@ -98,10 +98,10 @@ def exact(trace: Path) -> tuple[int, int]:
 
 
 def main(task: str, trace: str, *more: str) -> None:
-    """What the command line asks."""
+    """Run one task and print its answer."""
     if task == "repeat":
-        into, events = more
-        print(repeat(Path(trace), Path(into), int(events)))
+        into, entries = more
+        print(repeat(Path(trace), Path(into), int(entries)))
     elif task == "lose":
         (into,) = more
         print(lose(Path(trace), Path(into)))

@@ -1,9 +1,10 @@
-"""What a first visit waits for: one stylesheet, of the rules that some page can use.
+"""One stylesheet for all pages, with only the rules that some page can use.
 
-The theme, Sphinx, and the extensions bring a dozen stylesheets, most of them about things this book does not
-have (a thousand icons, carousels, cards).  No page is drawn before the last of them is there.  When a site is
-built, this puts them into one file, leaves out rules about classes and names that stand in no page and in no
-script, and lets the pages load that file.  The stylesheets themselves stay where they were.
+The theme, Sphinx and the extensions bring a dozen stylesheets.  Most of their rules are about things that
+this book does not have (a thousand icons, carousels, cards), and a browser draws nothing before the last of
+them has arrived.  When a site is built, this extension writes them into one file without the rules about
+classes and ids that no page and no script contains, and links that file from the pages.  The stylesheets
+themselves stay.
 """
 
 from __future__ import annotations
@@ -39,48 +40,40 @@ _OURS = re.compile(rf'(href="[^"]*{re.escape(NAME)}\?v=)\w*"')
 _NAMED = re.compile(r"""\b(?:class|id)=(?:"([^"]*)"|'([^']*)')""")
 _SCRIPT = re.compile(r"([\w./-]+\.js)\b")
 _WORD = re.compile(r"[\w-]+")
-# Our scripts put names together; and what is ours is used.
+# Kept whole: our scripts compose class names, and we use all that we write.
 _WHOLE = ("_static/kinetoscope-figures.css", "_static/kinetoscope.css", "_static/book.css")
 _NESTED = {"media", "supports", "container", "layer"}
 
 
 def put_together(app: Sphinx, exception: Exception | None) -> None:
-    """``build-finished``: makes the stylesheet, and lets each page load it."""
+    """``build-finished``: write the stylesheet, and link it from each page."""
     if exception is not None or app.builder.format != "html":
         return
     site = Path(app.outdir)
     pages = {path: path.read_text(encoding="utf-8") for path in _pages(site)}
-    # A page written by an earlier build has one link already, and this build wrote at least one anew.
-    asked = Counter(found for path, html in pages.items() if len(found := _sheets(path, html, site)) > 1)
-    if not asked:
+    # Pages of an earlier build link our file already; those that this build wrote link all the others.
+    linked = Counter(names for path, html in pages.items() if len(names := _sheets(path, html, site)) > 1)
+    if not linked:
         return
-    sheets = asked.most_common(1)[0][0]
+    sheets = linked.most_common(1)[0][0]
     used = names_in(pages.values()) | _words_of_scripts(site, pages.values())
     css = "".join(lean(sheet, site, used) for sheet in sheets)
     (site / NAME).write_text(css, encoding="utf-8")
     version = hashlib.sha256(css.encode()).hexdigest()[:8]
     for path, html in pages.items():
         changed = html
-        if _sheets(path, html, site) == sheets:
+        first = _LINK.search(html)
+        if first is not None and _sheets(path, html, site) == sheets:
             up = "../" * (len(path.relative_to(site).parts) - 1)
-            first = True
-
-            def one(_: re.Match[str], up: str = up) -> str:
-                nonlocal first
-                link, first = (
-                    (f'<link rel="stylesheet" href="{up}{NAME}?v={version}" />\n' if first else ""),
-                    False,
-                )
-                return link
-
-            changed = _LINK.sub(one, html)
+            link = f'<link rel="stylesheet" href="{up}{NAME}?v={version}" />\n'
+            changed = html[: first.start()] + link + _LINK.sub("", html[first.end() :])
         changed = _OURS.sub(rf'\g<1>{version}"', changed)
         if changed != html:
             path.write_text(changed, encoding="utf-8")
 
 
 def _pages(site: Path) -> list[Path]:
-    """The pages of a site; what lies under folders that begin with _ is no page of its own."""
+    """The pages of a site.  HTML in a folder that begins with _ is no page."""
     return [
         path
         for path in sorted(site.rglob("*.html"))
@@ -89,7 +82,7 @@ def _pages(site: Path) -> list[Path]:
 
 
 def _sheets(page: Path, html: str, site: Path) -> tuple[str, ...]:
-    """The site's own stylesheets that a page loads, in their order, as paths in the site."""
+    """The stylesheets of the site that a page links, in their order, as paths in the site."""
     folder = PurePosixPath(page.relative_to(site).parent.as_posix())
     return tuple(normpath(str(folder / urlsplit(href).path)) for href in _LINK.findall(html))
 
@@ -99,15 +92,15 @@ def names_in(pages: Iterable[str]) -> set[str]:
     return {
         name
         for html in pages
-        for found in _NAMED.finditer(html)
-        for name in (found[1] or found[2] or "").split()
+        for match in _NAMED.finditer(html)
+        for name in (match[1] or match[2] or "").split()
     }
 
 
 def _words_of_scripts(site: Path, pages: Iterable[str]) -> set[str]:
-    """All words of all scripts that some page names: a script may give an element any of them as a class."""
+    """All words of the scripts that some page loads: a script may use any of them as a class."""
     wanted = {PurePosixPath(name).name for html in pages for name in _SCRIPT.findall(html)}
-    # Scripts load others: whatever is named like one is taken for one.
+    # Scripts load others, so any file name of a script that stands in a page counts.
     scripts = [path for path in sorted((site / "_static").rglob("*.js")) if path.name in wanted]
     return {
         word for path in scripts for word in _WORD.findall(path.read_text(encoding="utf-8", errors="replace"))
@@ -115,9 +108,9 @@ def _words_of_scripts(site: Path, pages: Iterable[str]) -> set[str]:
 
 
 def lean(sheet: str, site: Path, used: set[str]) -> str:
-    """A stylesheet and what it imports, without comments and without rules about what is not ``used``.
+    """A stylesheet and what it imports, without comments and without rules for names that are not ``used``.
 
-    Addresses in it are made relative to the new file's folder.
+    Addresses in it are relative to the new file's folder.
     """
     rules = tinycss2.parse_stylesheet(
         (site / sheet).read_text(encoding="utf-8"), skip_comments=True, skip_whitespace=True
@@ -135,7 +128,7 @@ def lean(sheet: str, site: Path, used: set[str]) -> str:
 
 
 def _kept(rules: Iterable[Node], used: set[str]) -> Iterator[Node]:
-    """The rules that can match something; those of a condition are looked at one by one."""
+    """The rules that can match something; inside a condition (such as ``@media``), each by itself."""
     for rule in rules:
         if isinstance(rule, QualifiedRule):
             selectors = [one for one in _between_commas(rule.prelude) if _can_match(one, used)]
@@ -152,7 +145,7 @@ def _kept(rules: Iterable[Node], used: set[str]) -> Iterator[Node]:
 
 
 def _between_commas(parts: Iterable[Node]) -> list[list[Node]]:
-    """The selectors of a list of them."""
+    """The single selectors of a list."""
     selectors: list[list[Node]] = [[]]
     for part in parts:
         if part == ",":
@@ -163,7 +156,7 @@ def _between_commas(parts: Iterable[Node]) -> list[list[Node]]:
 
 
 def _can_match(selector: list[Node], used: set[str]) -> bool:
-    """Tell whether every class and id that a selector asks for is used; brackets may hold anything."""
+    """Tell whether every class and id in a selector is used; arguments in parentheses are not looked at."""
     dots = [False, *(part == "." for part in selector)]
     return all(
         part.value in used
@@ -173,7 +166,7 @@ def _can_match(selector: list[Node], used: set[str]) -> bool:
 
 
 def _tidy(parts: list[Node] | None, folder: PurePosixPath) -> None:
-    """Take out comments and runs of white space, and make addresses relative to the new file."""
+    """Remove comments, shorten white space, and make addresses relative to the new file."""
     if parts is None:
         return
     parts[:] = [part for part in parts if part.type != "comment"]
@@ -198,7 +191,7 @@ def _tidy(parts: list[Node] | None, folder: PurePosixPath) -> None:
 
 
 def _moved(address: str, folder: PurePosixPath) -> str:
-    """An address in a stylesheet of ``folder``, as seen from the new file's."""
+    """An address in a stylesheet in ``folder``, as it is from the folder of the new file."""
     if address.startswith(("/", "#")) or urlsplit(address).scheme:
         return address
     path = normpath(str(folder / address))
@@ -207,6 +200,6 @@ def _moved(address: str, folder: PurePosixPath) -> str:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    # The theme writes the colours of code at the end of a build.
+    # After the theme, which writes the colors of code at the end of a build.
     app.connect("build-finished", put_together, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
