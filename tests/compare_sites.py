@@ -1,8 +1,8 @@
 """Compare two builds of the site: ``python tests/compare_sites.py BEFORE AFTER``.
 
-For a refactoring that must not change a page.  Prints each difference and exits with 1 if there is any.
-``_static`` and the checksums that Sphinx appends to its addresses (``?v=…``) are left out: they follow the
-style sheets and scripts, not the pages.
+For a refactoring that must not change a page. Prints each difference and exits with 1 if there is any.
+Ignores ``_static`` and the checksums that Sphinx appends to its addresses (``?v=…``): they follow the style
+sheets and scripts, not the pages.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 CHECKSUM = re.compile(rb"\?v=[0-9a-f]+")
 LEFT_OUT = {"_static", ".buildinfo", ".doctrees"}
 LINES = 40
-"""of a file's difference that are printed"""
+"""The most lines that are printed of one file's difference"""
 
 
 def files(site: Path) -> dict[str, Path]:
@@ -32,7 +32,7 @@ def files(site: Path) -> dict[str, Path]:
 
 
 def content(path: Path) -> bytes:
-    """What is compared: of a zip the members, for it also holds times."""
+    """What is compared; of a zip only the members, because it also holds times."""
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             return b"".join(name.encode() + b"\n" + archive.read(name) for name in sorted(archive.namelist()))
@@ -40,7 +40,7 @@ def content(path: Path) -> bytes:
 
 
 def difference(before: bytes, after: bytes) -> list[str]:
-    """The changed lines, or one line where a file is no text."""
+    """The changed lines; for a binary file one line."""
     try:
         texts = [[line[:300] for line in data.decode().splitlines()] for data in (before, after)]
     except UnicodeDecodeError:
