@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given
 
@@ -14,6 +15,7 @@ from kinetoscope.measure.expressions import evaluate
 from kinetoscope.measure.launch_queue import Queues, launched_at
 from kinetoscope.measure.quantity import Quantity
 from kinetoscope.measure.steps import regime, step_table, typical, whole_row
+from kinetoscope.trace.columns import columns_of
 
 from .made import Made
 from .test_idle_time import any_trace
@@ -32,7 +34,7 @@ def ahead() -> Made:
 
 def test_depth_is_what_was_launched_before_and_has_not_finished() -> None:
     trace = ahead().trace()
-    queues = Queues(trace.gpu)
+    queues = Queues.of_events(trace.gpu)
     assert [queues.depth(kernel) for kernel in trace.gpu] == [0, 1, 2]
     # 25, 43 and 60 µs in the queue.
     assert queues.mean(trace.gpu[0].lane, 0, 67_000) == pytest.approx((25 + 43 + 60) / 67)
@@ -42,14 +44,14 @@ def test_depth_is_what_was_launched_before_and_has_not_finished() -> None:
 def test_a_graph_fills_the_queue_at_once_and_another_stream_is_another_queue() -> None:
     made = Made().launch((0, 4), (5, 9), (9, 12), (12, 15), name="cudaGraphLaunch")
     trace = made.launch((6, 8), (10, 20), stream=9).trace()
-    queues = Queues(trace.gpu)
+    queues = Queues.of_events(trace.gpu)
     assert [queues.depth(kernel) for kernel in trace.gpu if kernel.lane.stream == 7] == [0, 1, 2]
     assert [queues.depth(kernel) for kernel in trace.gpu if kernel.lane.stream == 9] == [0]
 
 
 @given(any_trace())
 def test_depth_and_mean_against_counting(trace: Trace) -> None:
-    queues = Queues(trace.gpu)
+    queues = Queues.of_events(trace.gpu)
     for activity in trace.gpu:
         at = launched_at(activity)
         inside = [event for event in trace.gpu if event.lane == activity.lane]
@@ -59,6 +61,11 @@ def test_depth_and_mean_against_counting(trace: Trace) -> None:
         assert queues.depth(activity) == sum(event.end > at for event in before)
         area = sum(max(0, min(e.end, 50_000) - max(launched_at(e), 10_000)) for e in inside)
         assert queues.mean(activity.lane, 10_000, 50_000) == pytest.approx(area / 40_000)
+    depths = [queues.depth(activity) for activity in trace.gpu]
+    of_columns = Queues.of(columns_of(trace))
+    at = np.flatnonzero(columns_of(trace).on_gpu)
+    assert [of_columns.deepest(at[n : n + 1]) for n in range(len(at))] == depths
+    assert of_columns.deepest(at) == max(depths, default=None)
 
 
 def test_a_row_says_all_of_a_step() -> None:

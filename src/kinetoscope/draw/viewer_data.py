@@ -75,7 +75,7 @@ def trace_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
     kind_ids = {kind: number for number, kind in enumerate(labels)}
     names, name_ids = _numbered([clean(event.name) for event in events])
     categories, category_ids = _numbered([event.kind.value for event in events])
-    queues = Queues(trace.gpu)
+    queues = Queues.of_events(trace.gpu)
     details, detail_ids = _numbered([_details(event, trace, queues) for event in events])
     starts = [event.start for event in events]
     return {

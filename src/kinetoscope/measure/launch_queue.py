@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
 from heapq import heappop, heappush
-from itertools import accumulate
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kinetoscope.trace.columns import NONE, by_lane
+from kinetoscope.trace.columns import NONE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def launched_at(activity: Event) -> int:
-    """Ns at which the launching call began; the activity's own begin where that is not in the file.
+    """ns at which the launching call began; the activity's own begin where that is not in the file.
 
-    Nor is it later than that: the clocks of CPU and GPU may differ by a little.
+    It is never later than the activity's begin: the clocks of CPU and GPU may differ by a little.
     """
     return activity.start if activity.launch is None else min(activity.launch.start, activity.start)
 
@@ -32,12 +31,8 @@ def launched_at(activity: Event) -> int:
 def launches_at(columns: Columns, gpu: NDArray[np.intp]) -> NDArray[np.int64]:
     """(n) the same of the activities at positions ``gpu``."""
     launch, start = columns.launch[gpu], columns.start[gpu]
-    found: NDArray[np.int64] = np.where(launch == NONE, start, np.minimum(columns.start[launch], start))
-    return found
-
-
-_Queued: TypeAlias = "tuple[int, int, int, int, int]"
-"""launched at, start, place in the file, end, and what an activity is called by"""
+    launches: NDArray[np.int64] = np.where(launch == NONE, start, np.minimum(columns.start[launch], start))
+    return launches
 
 
 class Queues:
@@ -47,48 +42,54 @@ class Queues:
     way, waiting, or running.
     """
 
-    def __init__(self, activities: Iterable[Event]) -> None:
-        streams: dict[LaneId, list[_Queued]] = defaultdict(list)
-        for activity in activities:
-            queued = (launched_at(activity), activity.start, activity.index, activity.end, id(activity))
-            streams[activity.lane].append(queued)
+    def __init__(self, lanes: Sequence[LaneId], activities: NDArray[np.int64], keys: Sequence[int]) -> None:
+        """``activities`` is (5, n): number of the lane, launch and begin (ns), place in the file, end (ns)."""
+        order = np.lexsort(activities[3::-1])
+        lane, launched, _, _, end = activities[:, order]
+        ordered_keys = [keys[n] for n in order.tolist()]
+        bounds = [0, *(np.flatnonzero(np.diff(lane)) + 1).tolist(), len(lane)]
         self._depths: dict[int, int] = {}
-        for inside in streams.values():
-            inside.sort()
-            depths = _depths([row[0] for row in inside], [row[3] for row in inside])
-            self._depths.update(zip((row[4] for row in inside), depths, strict=True))
-        self._in = {lane: _Ramp(row[0] for row in inside) for lane, inside in streams.items()}
-        self._out = {lane: _Ramp(row[3] for row in inside) for lane, inside in streams.items()}
+        self._in: dict[LaneId, _Ramp] = {}
+        self._out: dict[LaneId, _Ramp] = {}
+        for at in [slice(*pair) for pair in pairwise(bounds)] if len(lane) else ():
+            put, taken = launched[at], np.sort(end[at])
+            if (end[at] == put).any():
+                # What has ended by a launch may have been launched with it, and come after it.
+                depths = _depths(put.tolist(), end[at].tolist())
+            else:
+                depths = (np.arange(len(put)) - np.searchsorted(taken, put, "right")).tolist()
+            self._depths.update(zip(ordered_keys[at], depths, strict=True))
+            stream = lanes[int(lane[at.start])]
+            self._in[stream], self._out[stream] = _Ramp(put.tolist()), _Ramp(taken.tolist())
 
     @classmethod
     def of(cls, columns: Columns) -> Queues:
-        """The streams of a trace that was read: lanes by number, and activities by position."""
-        made = cls(())
+        """The streams of a trace that was read; :meth:`deepest` takes positions in its columns."""
         gpu = np.flatnonzero(columns.on_gpu)
-        for there in by_lane(columns, gpu):
-            at = gpu[there]
-            launched, end = launches_at(columns, at), columns.end[at]
-            order = np.lexsort((columns.index[at], columns.start[at], launched))
-            at, launched, end = at[order], launched[order], end[order]
-            if (end == launched).any():
-                # What has ended by a launch may be launched with it, and be behind it.
-                depths = _depths(launched.tolist(), end.tolist())
-            else:
-                depths = (np.arange(len(at)) - np.searchsorted(np.sort(end), launched, "right")).tolist()
-            made._depths.update(zip(at.tolist(), depths, strict=True))
-            lane = columns.lanes[int(columns.lane[at[0]])]
-            made._in[lane], made._out[lane] = _Ramp(launched.tolist()), _Ramp(np.sort(end).tolist())
-        return made
+        launched, end = launches_at(columns, gpu), columns.ends(gpu)
+        rows = (columns.lane[gpu], launched, columns.start[gpu], columns.index[gpu], end)
+        return cls(columns.lanes, np.stack(rows), gpu.tolist())
+
+    @classmethod
+    def of_events(cls, activities: Sequence[Event]) -> Queues:
+        """The streams of these activities; :meth:`depth` takes one of them."""
+        lanes: dict[LaneId, int] = {}
+        rows = [
+            (lanes.setdefault(each.lane, len(lanes)), launched_at(each), each.start, each.index, each.end)
+            for each in activities
+        ]
+        columns = np.array(rows, np.int64).reshape(-1, 5).T
+        return cls(list(lanes), columns, [id(each) for each in activities])
 
     def deepest(self, at: NDArray[np.intp]) -> int | None:
-        """The largest depth of the activities at these positions; None for none."""
+        """The largest depth of the activities at these positions; None if there are none."""
         return max(map(self._depths.__getitem__, at.tolist()), default=None)
 
     def depth(self, activity: Event) -> int:
-        """How many activities were in the stream's queue when ``activity`` was launched, without it.
+        """How many other activities were in the stream's queue when ``activity`` was launched.
 
-        Those launched before, by whatever step, that had not finished at the begin of the launching call; of
-        a call that launched several (a graph), those before it in the same call are in the queue as well.
+        These are the ones that were launched before, by any step, and had not finished at the begin of the
+        launching call.  If that call launched several (a graph), those before ``activity`` count too.
         """
         return self._depths[id(activity)]
 
@@ -101,16 +102,15 @@ class Queues:
 
 
 def _depths(launched: list[int], end: list[int]) -> list[int]:
-    """(n) how many of those before an activity have not ended when it is launched; in order of launches."""
-    ends: list[int] = []
-    found = []
+    """(n) how many activities before each have not ended when it is launched; in order of launches."""
+    running: list[int] = []
+    depths = []
     for moment, until in zip(launched, end, strict=True):
-        # what has ended by one launch has by the next
-        while ends and ends[0] <= moment:
-            heappop(ends)
-        found.append(len(ends))
-        heappush(ends, until)
-    return found
+        while running and running[0] <= moment:
+            heappop(running)
+        depths.append(len(running))
+        heappush(running, until)
+    return depths
 
 
 class _Ramp:
