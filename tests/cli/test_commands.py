@@ -526,7 +526,7 @@ def test_a_fault_of_ones_own_is_one_line(run: Run, sample: Find, monkeypatch: py
     def broken(*_: object) -> None:
         raise KeyError("x")
 
-    monkeypatch.setattr("kinetoscope.measure.summary.summarise", broken)
+    monkeypatch.setattr("kinetoscope.measure.summary.summarize", broken)
     done = run("summary", sample("geglu_eager"))
     assert done.status == 70
     assert "KINETOSCOPE_DEBUG=1" in done.err and done.err.count("\n") == 1

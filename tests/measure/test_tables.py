@@ -52,7 +52,7 @@ def test_steps_add_up_to_the_trace(sample: Read, name: str) -> None:
             row.name: (row.calls, row.self_cpu, row.cpu, row.self_device, row.device) for row in table(trace)
         }
         summed: dict[str, tuple[int, ...]] = {}
-        for step in trace.steps:
+        for step in trace.steps_at:
             for row in table(trace, step):
                 got = (row.calls, row.self_cpu, row.cpu, row.self_device, row.device)
                 before = summed.get(row.name, (0,) * 5)

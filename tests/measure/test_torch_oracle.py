@@ -52,8 +52,9 @@ def test_every_row_of_torch(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_gpu_time_of_ops_is_that_of_their_activities_one_by_one(name: str) -> None:
     trace = load(TRACES / f"{name}.json.gz")
-    for step in (None, *trace.steps):
-        device = DeviceTimes(trace.gpu if step is None else step.gpu)
+    steps = zip(trace.steps_at, (step.gpu for step in trace.steps), strict=True)
+    for step, gpu in ((None, trace.gpu), *steps):
+        device = DeviceTimes(gpu)
         for row in op_table(trace, step):
             assert row.self_device == sum(map(device.own, row.events))
             outer = [event for event in row.events if not _in_its_like(event)]

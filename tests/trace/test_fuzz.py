@@ -25,7 +25,7 @@ from kinetoscope.draw.page import page_html
 from kinetoscope.draw.table import html_table, text_table
 from kinetoscope.draw.views import VIEWS, choose_rows
 from kinetoscope.measure.compare import compare
-from kinetoscope.measure.summary import busy_by_device, summarise
+from kinetoscope.measure.summary import busy_by_device, summarize
 from kinetoscope.record.scrub import Scrubber, scrub_trace
 from kinetoscope.trace import TraceError, loads
 
@@ -56,7 +56,7 @@ def use(data: bytes) -> None:
     except TraceError as error:
         assert str(error).startswith("some/file.json: ") and str(error).endswith(".")
         return
-    found = summarise(trace)
+    found = summarize(trace)
     assert found.kernel_sum_ns == sum(event.dur for event in trace.kernels)
     assert found.gpu_busy_ns <= found.gpu_span_ns
     assert found.linked + found.unlinked == len(trace.gpu)

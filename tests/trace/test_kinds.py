@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from kinetoscope.draw.layout import lay_out
 from kinetoscope.draw.viewer_data import trace_data
 from kinetoscope.draw.views import VIEWS, choose_rows
-from kinetoscope.measure.summary import busy_by_device, summarise
+from kinetoscope.measure.summary import busy_by_device, summarize
 from kinetoscope.trace import Trace, TraceError, loads
 from kinetoscope.trace.phases import POINTS
 
@@ -151,7 +151,7 @@ def test_sums_that_64_bits_do_not_hold() -> None:
     kernels = [complete("kernel", "k", n, 3.1e13, correlation=n + 1) for n in range(300)]
     calls = [complete("cuda_runtime", "c", n, 1, correlation=n + 1, tid=2) for n in range(300)]
     trace = read(*kernels, *calls)
-    assert summarise(trace).kernel_sum_ns == 300 * 31 * 10**15
+    assert summarize(trace).kernel_sum_ns == 300 * 31 * 10**15
     [row] = choose_rows(trace, "call").rows
     assert row.device == 300 * 31 * 10**15  # type: ignore[union-attr]
 
@@ -190,7 +190,7 @@ _ENTRIES = st.lists(
 @given(_ENTRIES)
 def test_nothing_disappears_silently(entries: list[dict[str, Any]]) -> None:
     trace = read(*entries)
-    found, said = summarise(trace), codes(trace)
+    found, said = summarize(trace), codes(trace)
     points = sum(entry.get("ph") in POINTS for entry in entries if entry.get("ph"))
     left_out = sum(said.get(code, 0) for code in ("no-time", "no-begin", "unknown-phase", "asynchronous"))
     begins = [entry for entry in entries if entry.get("ph") in ("X", "B")]
@@ -310,7 +310,7 @@ def test_ranks_that_all_call_their_gpu_0_are_told_apart_by_pid() -> None:
         "k1": 101,
         "k2": 102,
     }
-    assert summarise(trace).streams == 3
+    assert summarize(trace).streams == 3
 
 
 def test_a_launch_that_may_be_of_two_processes_is_of_none() -> None:
@@ -328,7 +328,7 @@ def test_a_launch_that_may_be_of_two_processes_is_of_none() -> None:
 def test_one_stream_number_on_two_devices_is_two_streams() -> None:
     kernels = [complete("kernel", "k", 5, 10, stream=7, device=device, pid=0) for device in (0, 1)]
     trace = read(*kernels)
-    assert summarise(trace).streams == 2
+    assert summarize(trace).streams == 2
     assert codes(trace) == {"no-launch": 2}
     assert "overlapping-stream" in codes(read(kernels[0], kernels[0]))
 
@@ -409,7 +409,7 @@ def test_the_cost_of_any_shape_is_linear(shape: str) -> None:
         data = json.dumps(_SHAPES[shape](size)).encode()
         begin = time.process_time()
         trace = loads(data, "t")
-        summarise(trace)
+        summarize(trace)
         busy_by_device(trace)
         for by in VIEWS:
             choose_rows(trace, by)

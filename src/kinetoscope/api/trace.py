@@ -188,9 +188,9 @@ class PublicTrace(Trace):
 
     def summary(self) -> Summary:
         """Ten exact numbers, as ``kinetoscope summary --json`` prints them."""
-        from kinetoscope.measure.summary import summarise
+        from kinetoscope.measure.summary import summarize
 
-        return summarise(self)
+        return summarize(self)
 
     def measure(self, expression: str) -> Value:
         """The value of an expression, as in ``kinetoscope assert``: a number with its unit, text, or a truth.

@@ -23,10 +23,10 @@ def add_summary(parser: argparse.ArgumentParser) -> None:
 
 def run_summary(options: argparse.Namespace) -> int:
     """Prints ten numbers and the findings of the file."""
-    from kinetoscope.measure.summary import summarise
+    from kinetoscope.measure.summary import summarize
 
     trace = read_trace(options, options.trace, shows_findings=True)
-    summary = summarise(trace)
+    summary = summarize(trace)
     if options.json:
         numbers = {field.name: getattr(summary, field.name) for field in fields(summary)}
         say_json({**numbers, "findings": [finding_dict(finding) for finding in summary.findings]})

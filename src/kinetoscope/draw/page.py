@@ -23,7 +23,7 @@ from kinetoscope.draw.viewer import figure_style, read_static, viewer_script, vi
 from kinetoscope.draw.viewer_data import trace_data
 from kinetoscope.draw.views import VIEWS, choose_rows
 from kinetoscope.measure.printing import printed
-from kinetoscope.measure.summary import kind_counts, summarise
+from kinetoscope.measure.summary import kind_counts, summarize
 from kinetoscope.trace.events import Kind
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def page_html(trace: Trace, *, name: str, steps: StepChoice = None, version: str
         f'<div class="ks-tools" data-trace="{of}"></div>',
     )
     media_type, data = _packed(_json(trace_data(trace, machine=_MACHINE, name=name)))
-    summary = summarise(trace)
+    summary = summarize(trace)
     tables = list(_tables(trace, key))
     links = "".join(
         f'<li><a href="#{ident}">{escape(heading)}</a></li>'
@@ -116,7 +116,7 @@ def page_html(trace: Trace, *, name: str, steps: StepChoice = None, version: str
 
 def fragment(trace: Trace) -> str:
     """Return the drawn timeline and the numbers for a notebook's cell, with their style and no script."""
-    summary = summarise(trace)
+    summary = summarize(trace)
     style = figure_style() + read_static("summary.css")
     figure = draw_figure(trace, ident=f"kinetoscope-{next(_idents)}")
     return f"<style>{style}</style>\n{figure.html()}{_numbers(summary)}\n{_findings(summary)}\n"

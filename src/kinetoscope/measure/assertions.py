@@ -1,4 +1,4 @@
-"""An expression held against one trace, and what was there when it does not hold."""
+"""An expression checked against one trace, and what was there if it does not hold."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Check:
     expression: str
     holds: bool
     measured: list[tuple[str, str]]
-    """each part of a comparison as it was written, and its value"""
+    """(text, value) of each part of a comparison"""
     selections: list[Selection]
     """what the condition is about"""
 
@@ -62,19 +62,19 @@ def check(trace: Trace, expression: str) -> Check:
 
 def _measured(expression: str, names: Mapping[str, Any]) -> list[tuple[str, str]]:
     text = " ".join(expression.split())
-    found: dict[str, str] = {}
+    measured: dict[str, str] = {}
     for part in _operands(ast.parse(text, mode="eval").body):
         source = ast.get_source_segment(text, part) or ast.unparse(part)
         try:
             value = evaluate(source, names)
         except ExpressionError:
-            continue  # a selection: it is listed, event by event
-        found[source] = _with_steps(value)
-    return list(found.items())
+            continue  # a selection, which is listed event by event
+        measured[source] = _with_steps(value)
+    return list(measured.items())
 
 
 def _operands(node: ast.expr) -> Iterator[ast.expr]:
-    """The sides of all comparisons that are no constants; else the whole."""
+    """The sides of all comparisons, without constants; the whole if it compares nothing."""
     comparisons = [inner for inner in ast.walk(node) if isinstance(inner, ast.Compare)]
     for comparison in comparisons:
         for side in (comparison.left, *comparison.comparators):
@@ -101,7 +101,7 @@ def _named(selection: Selection, source: str) -> Selection:
 
 
 def listing(selection: Selection, most: int) -> list[str]:
-    """The names in a selection with how often and how long, a line each, after one that says what it is."""
+    """Lines: what the selection is, then each name with its count and time, at most ``most`` of them."""
     steps = len(selection.groups)
     over = f" over {steps} steps" if steps > 1 else ""
     events = selection.events

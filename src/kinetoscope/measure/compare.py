@@ -14,12 +14,12 @@ Change = Literal["kept", "slower", "faster", "gone", "new"]
 DEFAULT_KINDS = (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET)
 
 TOLERANCE = 0.05
-"""A change of time smaller than this share is no change: kernels differ by as much from step to step."""
+"""A change of at most this share of the time is no change: kernels vary as much from step to step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """All events of one name in both traces, a step each (medians over the recorded steps)."""
+    """All events of one name in both traces; counts and times are medians over the recorded steps."""
 
     name: str
     kind: Kind
@@ -27,22 +27,22 @@ class Pair:
     calls_before: float
     calls_after: float
     before: float
-    """ns a step, summed over the events of this name; 0 where there is none"""
+    """ns a step, summed over the events of this name; 0 if there are none"""
     after: float
     events_before: tuple[Event, ...] = ()
-    """those of every recorded step"""
+    """of all recorded steps"""
     events_after: tuple[Event, ...] = ()
 
     @property
     def ratio(self) -> float | None:
-        """after / before; ``None`` where either is missing"""
+        """after / before; None if either is missing"""
         return self.after / self.before if self.before and self.after else None
 
 
 def compare(before: Trace, after: Trace, *kinds: Kind) -> list[Pair]:
-    """The events of these kinds (kernels and copies if none are named) paired by name.
+    """The events of these kinds (by default kernels and copies), paired by name.
 
-    What is gone comes first, then what is new, then what both have, the most time first in each group.
+    Pairs that are gone come first, then new ones, then the rest; in each group the most time first.
     """
     kinds = kinds or DEFAULT_KINDS
     old, new = _by_name(before, kinds), _by_name(after, kinds)
@@ -54,12 +54,13 @@ def compare(before: Trace, after: Trace, *kinds: Kind) -> list[Pair]:
 
 
 def changes(pairs: Iterable[Pair]) -> tuple[dict[int, Change], dict[int, Change]]:
-    """What became of each event, by its index: of those of the trace before, and of those after."""
-    found: tuple[dict[int, Change], dict[int, Change]] = ({}, {})
+    """The change of each event by its index, in the trace before and in the trace after."""
+    before: dict[int, Change] = {}
+    after: dict[int, Change] = {}
     for pair in pairs:
-        for events, of_trace in zip((pair.events_before, pair.events_after), found, strict=True):
-            of_trace.update((event.index, pair.change) for event in events)
-    return found
+        before.update((event.index, pair.change) for event in pair.events_before)
+        after.update((event.index, pair.change) for event in pair.events_after)
+    return before, after
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +99,22 @@ def _pair(key: tuple[Kind, str], old: _Named | None, new: _Named | None) -> Pair
 
 
 def _by_name(trace: Trace, kinds: Sequence[Kind]) -> dict[tuple[Kind, str], _Named]:
-    """Medians over the steps, in which a name may be missing, by kind and name."""
+    """By kind and name, the medians over all steps; a step without the name counts as 0."""
     steps: list[dict[tuple[Kind, str], list[Event]]] = []
     for step_events in _steps(trace):
         of_step: dict[tuple[Kind, str], list[Event]] = {}
         for event in _events(step_events, kinds):
             of_step.setdefault((event.kind, event.name), []).append(event)
         steps.append(of_step)
-    found = {}
+    named = {}
     for key in dict.fromkeys(key for of_step in steps for key in of_step):
         groups = [of_step.get(key, []) for of_step in steps]
         calls = median(len(group) for group in groups)
         time = median(sum(event.dur for event in group) for group in groups)
         if calls:
             events = tuple(event for group in groups for event in group)
-            found[key] = _Named(float(calls), float(time), events)
-    return found
+            named[key] = _Named(float(calls), float(time), events)
+    return named
 
 
 def _steps(trace: Trace) -> list[list[Event]]:

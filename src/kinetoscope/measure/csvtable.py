@@ -38,11 +38,11 @@ SUFFIXES: dict[str, tuple[str, Decimal]] = {
     "_share": ("share", Decimal(1)),
     "_percent": ("share", Decimal("0.01")),
 }
-"""The unit of a column, by its whole name or the end of it (the longest that fits): unit and factor."""
+"""(unit, factor to it) by the end of a column's name, or by the whole of it; the longest that fits counts."""
 
 
 class CsvTable:
-    """A CSV file's rows.  A column's unit is the end of its name: ``time_us``, ``bandwidth_gb_s``."""
+    """The rows of a CSV file.  The end of a column's name is its unit: ``time_us``, ``bandwidth_gb_s``."""
 
     def __init__(self, name: str, columns: list[str], rows: list[list[str]]) -> None:
         self.name = name
@@ -101,12 +101,12 @@ class CsvTable:
 
         Raises :class:`ExpressionError` where there is none or more than one.
         """
-        found = self.where(**settings).rows
-        if len(found) == 1:
-            return TableRow(self, f"{self.name}.at({_shown(settings)})", found[0])
-        if found:
+        rows = self.where(**settings).rows
+        if len(rows) == 1:
+            return TableRow(self, f"{self.name}.at({_shown(settings)})", rows[0])
+        if rows:
             raise ExpressionError(
-                f"{self.name}.at({_shown(settings)}) fits {len(found)} rows; "
+                f"{self.name}.at({_shown(settings)}) fits {len(rows)} rows; "
                 f"name more of the columns {', '.join(self.columns)}."
             )
         have = [
@@ -127,7 +127,7 @@ class CsvTable:
 
 
 def read_table(path: str | os.PathLike[str]) -> CsvTable:
-    """The table in a CSV file, under the file's stem.  Raises :class:`TableError`."""
+    """The table in a CSV file, named by the file's stem.  Raises :class:`TableError`."""
     return CsvTable.read(path)
 
 
@@ -155,13 +155,13 @@ class TableRow:
 
 
 def column_unit(column: str) -> tuple[str, Decimal]:
-    """The unit a column's name ends in, and the factor to it; ``number`` where it ends in none."""
+    """(unit, factor to it) that a column's name ends in; ``number`` if it ends in none."""
     fitting = [suffix for suffix in SUFFIXES if f"_{column.lower()}".endswith(suffix)]
     return SUFFIXES[max(fitting, key=len)] if fitting else ("number", Decimal(1))
 
 
 def cell(text: str, column: str) -> Cell:
-    """A cell's value: a quantity in the column's unit, or the text if it is no number."""
+    """The value of a cell: a quantity in the column's unit, or the text if it isn't a number."""
     number = _number(text)
     if number is None:
         return text

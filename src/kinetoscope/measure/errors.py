@@ -1,4 +1,4 @@
-"""What can be wrong with an expression."""
+"""Errors in expressions and tables, and the ends of their messages."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ if TYPE_CHECKING:
 
 
 class ExpressionError(ValueError):
-    """An expression that has no value: one sentence that says what is wrong and what to do."""
+    """An expression has no value; the message is one sentence that says what is wrong and what to do."""
 
 
 class UnitError(ExpressionError):
-    """Two quantities that cannot be added, multiplied or compared."""
+    """Two quantities can't be added, multiplied or compared."""
 
 
 class TableError(ValueError):
-    """A CSV file that is no table: one sentence that names the file and says what to do."""
+    """A CSV file isn't a table; the message is one sentence that names the file and says what to do."""
 
 
 def suggestion(word: str, known: Iterable[str], limit: int = 6) -> str:
-    """The end of a message about an unknown ``word``: what was probably meant, else what there is."""
+    """The end of a message about an unknown ``word``: what was probably meant, or else what is known."""
     from difflib import get_close_matches
 
     names = list(dict.fromkeys(known))

@@ -1,4 +1,4 @@
-"""Time that is covered by events, counted once however many run at a time."""
+"""Time that is covered by events; overlapping events count once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def busy(events: Iterable[Event], start: int | None = None, end: int | None = None) -> int:
     """ns covered by at least one of ``events``: the length of the union of their intervals.
 
-    ``start`` and ``end`` (ns) leave out what lies before and after.
+    What lies before ``start`` or after ``end`` (ns) doesn't count.
     """
     covered = 0
     reached: int | None = start
@@ -43,17 +43,17 @@ def span(events: Iterable[Event]) -> int:
 
 
 class Union(msgspec.Struct, frozen=True):
-    """The union of many intervals: what it covers between any two moments, in the time of a search."""
+    """The union of many intervals; answers how much it covers between two moments by binary search."""
 
     start: NDArray[np.int64]
-    """(m) ns, of the m stretches without a gap"""
+    """(m) ns, begins of the m stretches without a gap"""
     end: NDArray[np.int64]
     before: NDArray[np.int64]
-    """(m + 1) ns covered by the stretches before each"""
+    """(m + 1) ns covered by all stretches before each, and by all"""
 
     @classmethod
     def of(cls, columns: Columns, at: NDArray[np.intp]) -> Union:
-        """Of the events at positions ``at``, in order of start."""
+        """The union of the events at positions ``at``, which are in order of start."""
         start, end = columns.start[at], columns.ends(at)
         reached = np.maximum.accumulate(end) if len(at) else end
         first = np.flatnonzero(np.append(True, start[1:] > reached[:-1])) if len(at) else np.empty(0, np.intp)
@@ -62,7 +62,7 @@ class Union(msgspec.Struct, frozen=True):
         return cls(start, end, np.append(0, np.cumsum(end - start)))
 
     def covered(self, start: int | None = None, end: int | None = None) -> int:
-        """ns that it covers, of what lies between ``start`` and ``end`` where they are given."""
+        """ns that it covers; only between ``start`` and ``end`` if they are given."""
         if not len(self.start):
             return 0
         start = int(self.start[0]) if start is None else start
@@ -70,7 +70,7 @@ class Union(msgspec.Struct, frozen=True):
         return max(0, self._until(end) - self._until(start))
 
     def _until(self, moment: int) -> int:
-        """Ns covered before ``moment``."""
+        """ns covered before ``moment``."""
         n = int(np.searchsorted(self.start, moment, "right"))
         if n == 0:
             return 0

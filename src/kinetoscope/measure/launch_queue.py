@@ -43,7 +43,7 @@ class Queues:
     """
 
     def __init__(self, lanes: Sequence[LaneId], activities: NDArray[np.int64], keys: Sequence[int]) -> None:
-        """``activities`` is (5, n): number of the lane, launch and begin (ns), place in the file, end (ns)."""
+        """``activities`` is (5, n): number of the lane, launch (ns), begin (ns), file index, end (ns)."""
         order = np.lexsort(activities[3::-1])
         lane, launched, _, _, end = activities[:, order]
         ordered_keys = [keys[n] for n in order.tolist()]

@@ -1,4 +1,4 @@
-"""A number with its unit and the events it came from."""
+"""A number with its unit and the events that it was computed from."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ _HELPERS = {"ns": "us(37)", "bytes": "mb(12)", "bytes/ns": "gb_s(3000)", "flop/n
 class Quantity:
     """``value`` in ``unit`` (a time in ns), with the events it was computed from.
 
-    ``+ - * /`` and comparisons check units and raise :class:`UnitError`; a division by zero raises
-    :class:`ExpressionError`.  ``per_step`` holds the value of each step (label, value) where ``value`` is
-    the median over steps; arithmetic keeps it only where both sides are about the same steps.
+    ``+ - * /`` and comparisons raise :class:`UnitError` if the units don't fit.  A division by zero and a
+    result beyond :data:`LARGEST` raise :class:`ExpressionError`.  If ``value`` is a median over steps,
+    ``per_step`` has (label, value) of each step; arithmetic keeps it if both sides have the same steps, or
+    one side is a constant.
     """
 
     __slots__ = ("events", "per_step", "unit", "value")
@@ -162,7 +163,7 @@ def quantity(value: Any) -> Quantity:
 
 def middle(values: Sequence[Number]) -> Number:
     """The median; a whole number stays an int."""
-    # Not statistics.median: every table of waits asks for one, and to import that takes some milliseconds.
+    # statistics.median would do the same, but importing it takes some milliseconds.
     ordered, half = sorted(values), len(values) // 2
     result = ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2
     return int(result) if result == int(result) else result
@@ -187,7 +188,7 @@ def _joined_steps(
             both = zip(left.per_step, right.per_step, strict=True)
             return [(label, join(a, b)) for (label, a), (_, b) in both]
     except ZeroDivisionError:
-        # One step has nothing below the line; the medians still have a quotient.
+        # The divisor of one step is zero; the medians still have a quotient.
         return []
     return []
 
@@ -232,7 +233,7 @@ def _quotient_unit(left: Quantity, right: Quantity) -> str:
 
 
 def _comparable(left: Quantity, other: Quantity | Number) -> Number:
-    """The value of ``other``, if it may be compared with ``left``; zero needs no unit."""
+    """The value of ``other``, if it can be compared with ``left``; zero needs no unit."""
     right = quantity(other)
     same = left.unit == right.unit or (left.unit in PURE and right.unit in PURE)
     zero = (right.unit == "number" and right.value == 0) or (left.unit == "number" and left.value == 0)

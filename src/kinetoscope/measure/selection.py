@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING
 
 from kinetoscope.measure.errors import ExpressionError, suggestion
 from kinetoscope.measure.steps import StepRow, step_table, whole_row
-from kinetoscope.measure.tables import cpu_events
 from kinetoscope.trace import COPIES, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kinetoscope.trace import Event, Step, Trace
 
 COLLECTIONS: dict[str, frozenset[Kind]] = {
@@ -35,7 +32,39 @@ class Group:
     events: tuple[Event, ...]
 
 
-class Selection:
+class _Collections:
+    """What a trace and a selection have in common: the collections of events that can be taken of them."""
+
+    @property
+    def ops(self) -> Selection:
+        """Of a trace all ops; of events the ops inside CPU events, or that launched GPU activities."""
+        return self._collection("ops")
+
+    @property
+    def annotations(self) -> Selection:
+        """Of a trace all annotations but the steps; of events those inside CPU events."""
+        return self._collection("annotations")
+
+    @property
+    def calls(self) -> Selection:
+        """Of a trace all calls; of events the calls inside CPU events, or that launched GPU activities."""
+        return self._collection("calls")
+
+    @property
+    def kernels(self) -> Selection:
+        """Of a trace all kernels; of events the kernels launched inside CPU events."""
+        return self._collection("kernels")
+
+    @property
+    def copies(self) -> Selection:
+        """Of a trace all copies; of events the copies launched inside CPU events."""
+        return self._collection("copies")
+
+    def _collection(self, collection: str) -> Selection:
+        raise NotImplementedError
+
+
+class Selection(_Collections):
     """Events of one collection (``ops``, ``kernels``, …), a group for each recorded step."""
 
     def __init__(
@@ -57,13 +86,13 @@ class Selection:
         return self.source
 
     def __getitem__(self, pattern: str) -> Selection:
-        found = self.like(pattern)
-        if not found.events:
+        matching = self.like(pattern)
+        if not matching.events:
             raise ExpressionError(
                 f"{pattern!r} matches nothing in {self.source}: {suggestion(pattern, self.names)} "
                 f'(Where that is what is claimed: "…" not in {self.source}, or {self.source}.like("…").)'
             )
-        return found
+        return matching
 
     def __contains__(self, pattern: str) -> bool:
         return bool(self.like(pattern).events)
@@ -94,41 +123,16 @@ class Selection:
         groups = tuple(Group(group.label, group.events[:1]) for group in self.groups)
         return Selection(f"first({self.source})", self.collection, groups, self.whole)
 
-    @property
-    def ops(self) -> Selection:
-        """The ops inside the selected CPU events, or that launched the selected GPU activities."""
-        return self._related("ops")
-
-    @property
-    def annotations(self) -> Selection:
-        """The annotations inside the selected CPU events."""
-        return self._related("annotations")
-
-    @property
-    def calls(self) -> Selection:
-        """The calls inside the selected CPU events, or that launched the selected GPU activities."""
-        return self._related("calls")
-
-    @property
-    def kernels(self) -> Selection:
-        """The kernels launched inside the selected CPU events."""
-        return self._related("kernels")
-
-    @property
-    def copies(self) -> Selection:
-        """The copies launched inside the selected CPU events."""
-        return self._related("copies")
-
-    def _related(self, collection: str) -> Selection:
+    def _collection(self, collection: str) -> Selection:
         kinds = COLLECTIONS[collection]
         groups = []
         for group in self.groups:
-            found = {id(e): e for event in group.events for e in _around(event) if e.kind in kinds}
-            groups.append(Group(group.label, tuple(sorted(found.values(), key=_in_time))))
+            related = {id(e): e for event in group.events for e in _related(event) if e.kind in kinds}
+            groups.append(Group(group.label, tuple(sorted(related.values(), key=_in_time))))
         return Selection(f"{self.source}.{collection}", collection, tuple(groups))
 
 
-class TraceView:
+class TraceView(_Collections):
     """A trace under the name that the expression gives it; ``step`` narrows it to one step."""
 
     def __init__(self, name: str, trace: Trace, step: Step | None = None) -> None:
@@ -141,26 +145,6 @@ class TraceView:
 
     def __bool__(self) -> bool:
         raise ExpressionError(f"{self.name} is a trace, neither true nor false; ask for a count or a time.")
-
-    @property
-    def ops(self) -> Selection:
-        return self._collection("ops")
-
-    @property
-    def annotations(self) -> Selection:
-        return self._collection("annotations")
-
-    @property
-    def calls(self) -> Selection:
-        return self._collection("calls")
-
-    @property
-    def kernels(self) -> Selection:
-        return self._collection("kernels")
-
-    @property
-    def copies(self) -> Selection:
-        return self._collection("copies")
 
     @property
     def steps(self) -> StepsView:
@@ -189,15 +173,19 @@ class TraceView:
 
     @cached_property
     def _parts(self) -> list[tuple[str, list[Event]]]:
-        """(label, CPU events and GPU activities) of each step; the whole trace where it has no steps."""
-        steps = self.recorded
-        if not steps:
-            return [(self.name, [*cpu_events(self.trace), *self.trace.gpu])]
-        # The step's own range is no annotation of the program's.
-        return [
-            (f"{self.trace.path} step {step.number}", [*cpu_events(self.trace, step)[1:], *step.gpu])
-            for step in steps
-        ]
+        """(label, CPU events and GPU activities) of each step; the whole trace where it has no steps.
+
+        A step's own range is no annotation of the program's, and isn't among them.
+        """
+        if not self.recorded:
+            on_cpu = self.trace.of(Kind.ANNOTATION, Kind.OP, Kind.CALL)
+            return [(self.name, [*on_cpu, *self.trace.gpu])]
+        parts = []
+        for step in self.recorded:
+            inside = {id(event): event for top in step.cpu for event in top.walk()}
+            events = [*sorted(inside.values(), key=_in_time), *step.gpu]
+            parts.append((f"{self.trace.path} step {step.number}", events))
+        return parts
 
     def _collection(self, collection: str) -> Selection:
         kinds = COLLECTIONS[collection]
@@ -235,13 +223,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(fnmatch.translate(pattern.replace("[", "[[]")))
 
 
-def _around(event: Event) -> Iterable[Event]:
+def _related(event: Event) -> list[Event]:
     """What is launched or called inside a CPU event; the launch and op of a GPU activity."""
     if event.kind.on_gpu:
-        return [found for found in (event.launch, event.op) if found is not None]
-    inside = [found for found in event.walk() if found is not event]
-    started = [a for found in (event, *inside) for a in found.activities]
-    return [*inside, *started]
+        return [cause for cause in (event.launch, event.op) if cause is not None]
+    around, *inside = event.walk()
+    return [*inside, *(activity for each in (around, *inside) for activity in each.activities)]
 
 
 def _in_time(event: Event) -> tuple[int, int, int]:

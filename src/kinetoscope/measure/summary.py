@@ -1,4 +1,4 @@
-"""A trace in ten numbers, each exact."""
+"""A trace in ten exact numbers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Summary:
     events: int
     """complete events, of whatever category"""
     kernels: int
-    """kernels; a copy is none"""
+    """without copies"""
     kernel_sum_ns: int
-    """their durations added up: two that run at a time count twice"""
+    """their durations added up: two kernels that run at the same time count twice"""
     gpu_busy_ns: int
     """time in which at least one GPU activity ran: the union of kernels and copies, on all devices"""
     gpu_span_ns: int
@@ -33,17 +33,17 @@ class Summary:
     linked: int
     """GPU activities whose launch is in the file"""
     unlinked: int
-    """GPU activities whose launch is not in the file; they count in all the rest"""
+    """GPU activities whose launch is not in the file; all other numbers include them"""
     steps: int
     """``ProfilerStep#n`` ranges"""
     streams: int
-    """streams with a GPU activity; one number on two devices is two"""
+    """streams with a GPU activity; the same number on two devices is two streams"""
     findings: list[Finding]
     """what was repaired, dropped or assumed: ``code``, ``count``, ``first`` place, ``meaning``"""
 
 
-def summarise(trace: Trace) -> Summary:
-    """Counts a trace in its columns; no event is built.
+def summarize(trace: Trace) -> Summary:
+    """The summary of a trace, from its columns.
 
     Raises ``ValueError`` for a trace that was made of events.
     """
@@ -67,14 +67,14 @@ def summarise(trace: Trace) -> Summary:
 
 
 def kind_counts(trace: Trace) -> dict[Kind, int]:
-    """How many events of each kind there are; kinds without any are left out."""
+    """How many events of each kind there are; kinds without events are left out."""
     columns = columns_of(trace)
     counts = np.bincount(columns.kind, minlength=len(CODE)).tolist()
     return {kind: counts[code] for kind, code in CODE.items() if counts[code]}
 
 
 def busy_by_device(trace: Trace) -> dict[tuple[int | str, int | None], int]:
-    """Ns in which at least one GPU activity ran, by process and number of each device, in their order.
+    """ns in which at least one GPU activity ran, by (process, number) of each device, in that order.
 
     Ranks whose traces were merged into one file may each call their GPU number 0.
     """
@@ -86,5 +86,5 @@ def busy_by_device(trace: Trace) -> dict[tuple[int | str, int | None], int]:
     order = np.argsort(place, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(place[order])) + 1) if len(gpu) else []
     devices = list(numbers)
-    found = {devices[place[there[0]]]: Union.of(columns, gpu[there]).covered() for there in groups}
-    return dict(sorted(found.items(), key=lambda item: repr(item[0])))
+    busy = {devices[place[there[0]]]: Union.of(columns, gpu[there]).covered() for there in groups}
+    return dict(sorted(busy.items(), key=lambda item: repr(item[0])))

@@ -1,4 +1,4 @@
-"""A trace as tables: by op, annotation, kernel, copy, runtime call and step.
+"""A trace as tables: by op, annotation, kernel, copy and runtime call.
 
 All times are integer nanoseconds unless a field says otherwise.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from kinetoscope.measure.device import device_times, in_its_like, op_of, sums
 from kinetoscope.measure.device import total as sum_of
-from kinetoscope.trace import COPIES, Kind, Step
+from kinetoscope.trace import COPIES, Kind
 from kinetoscope.trace.columns import CODE, KINDS, NONE, EventsAt, among, columns_of
 
 if TYPE_CHECKING:
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from kinetoscope.trace.columns import Columns
 
 NO_LAUNCH = "(no launch in trace)"
-"""Stands for the op of a GPU activity whose launch is not in the file."""
+"""Written instead of the op if the launch of a GPU activity is not in the file."""
 NO_OP = "(no op)"
-"""Stands for the op of a GPU activity that was launched outside any op."""
+"""Written instead of the op if a GPU activity was launched outside any op."""
 
 
 class Row(msgspec.Struct, frozen=True):
-    """All events of one name in a table.  Sums and extremes are over the events the row was made from.
+    """All events of one name in a table.  Sums and extremes are over :attr:`events`.
 
-    An op may call itself (``aten::sum`` of all has ``aten::sum`` over dimensions inside): these are two
-    calls, and their time is in ``cpu`` and ``device`` once.
+    An op may call itself: ``aten::sum`` of everything calls ``aten::sum`` over dimensions.  These are two
+    calls, but ``cpu`` and ``device`` count their time once.
     """
 
     name: str
@@ -46,42 +46,42 @@ class Row(msgspec.Struct, frozen=True):
     cpu: int
     """ns on the CPU, children included; 0 for GPU rows"""
     self_device: int
-    """ns on the GPU: of the activities themselves, or of those an op launched outside its child ops"""
+    """ns on the GPU: of the activities themselves, or of those that an op launched outside its child ops"""
     device: int
-    """ns on the GPU, those of children included"""
+    """ns on the GPU, including what children launched"""
     mean: float
-    """ns an event, of the events' own durations (so are the next three)"""
+    """ns, of the durations of single events (so are the next three)"""
     median: float
     min: int
     max: int
     share: float
-    """0..1: GPU rows, of the summed time of the table's GPU activities; CPU rows, of its summed self CPU"""
+    """0..1: of the summed GPU time of the table's activities; for CPU rows, of its summed self CPU time"""
     launched_by: tuple[str, ...]
-    """GPU rows: the names of the ops they were launched from; empty for CPU rows"""
+    """the names of the ops that launched the activities; empty for CPU rows"""
     events: Sequence[Event]
 
 
-def op_table(trace: Trace, step: Step | StepAt | None = None) -> list[Row]:
+def op_table(trace: Trace, step: StepAt | None = None) -> list[Row]:
     """A row for each op name, the most self CPU time first; of one step only if ``step`` is given."""
     return _cpu_table(trace, Kind.OP, step)
 
 
-def annotation_table(trace: Trace, step: Step | StepAt | None = None) -> list[Row]:
+def annotation_table(trace: Trace, step: StepAt | None = None) -> list[Row]:
     """A row for each annotation name (every ``ProfilerStep#n`` as ``ProfilerStep*``), as :func:`op_table`."""
     return _cpu_table(trace, Kind.ANNOTATION, step)
 
 
-def call_table(trace: Trace, step: Step | StepAt | None = None) -> list[Row]:
+def call_table(trace: Trace, step: StepAt | None = None) -> list[Row]:
     """A row for each runtime and driver call name; ``device`` is the time of the activities they started."""
     return _cpu_table(trace, Kind.CALL, step)
 
 
-def kernel_table(trace: Trace, step: Step | StepAt | None = None) -> list[Row]:
+def kernel_table(trace: Trace, step: StepAt | None = None) -> list[Row]:
     """A row for each kernel name, the most GPU time first.  Copies are no kernels: :func:`copy_table`."""
     return _gpu_table(trace, frozenset({Kind.KERNEL}), step)
 
 
-def copy_table(trace: Trace, step: Step | StepAt | None = None) -> list[Row]:
+def copy_table(trace: Trace, step: StepAt | None = None) -> list[Row]:
     """A row for each memcpy and memset name, the most GPU time first."""
     return _gpu_table(trace, COPIES, step)
 
@@ -91,24 +91,16 @@ def _row_name(name: str) -> str:
     return "ProfilerStep*" if name.startswith("ProfilerStep#") else name
 
 
-def cpu_events(trace: Trace, step: Step | None = None) -> list[Event]:
-    """Annotations, ops and calls of the trace, or those inside one step (its own range among them)."""
-    if step is None:
-        return trace.of(Kind.ANNOTATION, Kind.OP, Kind.CALL)
-    inside = {id(event): event for top in step.cpu for event in top.walk()}
-    return [step.event, *sorted(inside.values(), key=lambda event: (event.start, -event.dur, event.index))]
-
-
-def _cpu_table(trace: Trace, kind: Kind, step: Step | StepAt | None) -> list[Row]:
+def _cpu_table(trace: Trace, kind: Kind, step: StepAt | None) -> list[Row]:
     columns = columns_of(trace)
     cpu, gpu = _scope(trace, step)
     at = cpu[columns.kind[cpu] == CODE[kind]]
     own, total = _device_times(columns, gpu, of_all=step is None)
     if kind is Kind.CALL:
         total = sums(columns.dur[gpu], columns.launch[gpu], len(columns))
-    groups = Groups(trace, at)
+    groups = _Groups(trace, at)
     self_cpu = groups.sum(columns.self_dur)
-    # What lies in another of its name is in that one's total already.
+    # The total of an outer event already has the time of an inner one of its name.
     counted = np.zeros(len(columns), bool)
     counted[at[~in_its_like(columns, at)]] = True
     whole = int(self_cpu.sum())
@@ -125,7 +117,7 @@ def _cpu_table(trace: Trace, kind: Kind, step: Step | StepAt | None) -> list[Row
 def _device_times(
     columns: Columns, gpu: NDArray[np.intp], of_all: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """:func:`device_times`, found once for all activities of the trace."""
+    """:func:`device_times`, computed once if it is of all activities of the trace."""
     if not of_all:
         return device_times(columns, gpu)
     if "device_times" not in columns.once:
@@ -134,10 +126,10 @@ def _device_times(
     return own, total
 
 
-def _gpu_table(trace: Trace, kinds: frozenset[Kind], step: Step | StepAt | None) -> list[Row]:
+def _gpu_table(trace: Trace, kinds: frozenset[Kind], step: StepAt | None) -> list[Row]:
     columns = columns_of(trace)
     _, gpu = _scope(trace, step)
-    groups = Groups(trace, gpu[among(columns.kind[gpu], [CODE[kind] for kind in kinds], len(KINDS))])
+    groups = _Groups(trace, gpu[among(columns.kind[gpu], [CODE[kind] for kind in kinds], len(KINDS))])
     time = groups.sum(columns.dur)
     whole = int(time.sum())
     nothing = time * 0
@@ -152,18 +144,16 @@ def _gpu_table(trace: Trace, kinds: frozenset[Kind], step: Step | StepAt | None)
     return sorted(rows, key=lambda row: (-row.device, row.name))
 
 
-def _scope(trace: Trace, step: Step | StepAt | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Positions of the CPU events (annotations, ops, calls) and the GPU activities of a step or the trace."""
+def _scope(trace: Trace, step: StepAt | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions of the annotations, ops and calls, and of the GPU activities, of a step or the trace."""
     columns = columns_of(trace)
     if step is None:
         return columns.where(Kind.ANNOTATION, Kind.OP, Kind.CALL), np.flatnonzero(columns.on_gpu)
-    if isinstance(step, Step):
-        step = next(at for at, known in zip(trace.steps_at, trace.steps, strict=True) if known is step)
     return columns.with_all_below(step.cpu, step.event), step.gpu
 
 
 @dataclass(frozen=True)
-class Groups:
+class _Groups:
     """Events (positions ``at``, in order of start) by name; every ``ProfilerStep#n`` is one name."""
 
     trace: Trace
@@ -186,20 +176,20 @@ class Groups:
         return sums(values[self.at], group, len(names))
 
     def launchers(self) -> list[tuple[str, ...]]:
-        """(groups) the names of the ops they were launched from, in order of appearance."""
+        """(groups) the names of the ops that launched the events, in order of appearance."""
         columns = columns_of(self.trace)
         names, group = self._named
-        found: list[dict[str, None]] = [{} for _ in names]
+        launchers: list[dict[str, None]] = [{} for _ in names]
         op = op_of(columns, self.at)
         orphan = columns.launch[self.at] == NONE
-        # no op as two more names
+        # Two more names stand for no op.
         name = np.where(op != NONE, columns.name[op], np.where(orphan, -2, -1))
         _, first = np.unique(group * (len(columns.names) + 2) + name + 2, return_index=True)
         for n in np.sort(first).tolist():
             number = int(name[n])
             text = columns.names[number] if number >= 0 else NO_LAUNCH if number == -2 else NO_OP
-            found[group[n]][text] = None
-        return [tuple(each) for each in found]
+            launchers[group[n]][text] = None
+        return [tuple(each) for each in launchers]
 
     def rows(
         self,
@@ -216,7 +206,7 @@ class Groups:
         names, group = self._named
         order = np.lexsort((columns.dur[self.at], group))
         dur = columns.dur[self.at][order]
-        # a group's events are neighbours now, the shortest first
+        # In this order a group's events are neighbors, the shortest first.
         bounds = np.searchsorted(group[order], np.arange(len(names) + 1))
         rows = []
         for n, name in enumerate(names):
