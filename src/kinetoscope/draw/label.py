@@ -1,4 +1,4 @@
-"""Writing names into bars, or beside them, so that no two meet and none leaves its place."""
+"""Labels of bars: each stands in its bar or beside it, inside the room it has, and no two overlap."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def write_labels(picture: Layout) -> None:
         row = rows[at]
         taken = picture.style.side
         for i, bar in enumerate(row):
-            # A faded bar is context, not subject, and several in one have no name: the tooltip tells.
+            # A faded bar is only context.  A bar of several merged events has no one name; its tooltip says more.
             if not bar.faded and not bar.merged and bar.h >= picture.style.font:
                 free = row[i + 1].x if i + 1 < len(row) else picture.width - picture.style.side
                 bar.label = _label(picture, bar, taken, stems.until(bar, free))
@@ -35,7 +35,7 @@ def write_labels(picture: Layout) -> None:
 
 
 class _Stems:
-    """The launch arrows that pass down through a row, asked for rows from top to bottom."""
+    """The launch arrows that cross the CPU rows on their way down.  Ask about rows from top to bottom."""
 
     def __init__(self, picture: Layout) -> None:
         self._on_gpu = [lane.id.on_gpu for lane in picture.lanes]
@@ -44,7 +44,7 @@ class _Stems:
         self._known: set[float] = set()
 
     def until(self, bar: Bar, free: float) -> float:
-        """``free``, or the first arrow before it that passes down through the bar's row."""
+        """The x of the first arrow between the bar and ``free`` that crosses the bar's row; else ``free``."""
         if self._on_gpu[bar.lane]:
             return free
         while self._ahead and self._ahead[-1][0] <= bar.y + bar.h:
@@ -57,10 +57,10 @@ class _Stems:
 
 
 def _label(picture: Layout, bar: Bar, taken: float, free: float) -> Label | None:
-    """The best label for ``bar``, between the x up to which its row is taken and the next bar's x."""
+    """The best label for ``bar``.  Its row is taken up to one x, and free from the bar up to the other."""
     style, event = picture.style, bar.event
     room = bar.w - 2 * style.pad
-    # Where two traces are compared, what became of an event stands before its name.
+    # In a comparison a sign before the name says what became of the event.
     sign = f"{bar.sign} " if bar.sign else ""
     lead = text_width(sign, style.font)
     name = fit(event.name, room - lead, style.font)
@@ -72,7 +72,7 @@ def _label(picture: Layout, bar: Bar, taken: float, free: float) -> Label | None
         inside = Label(bar.sign, "", bar.x + (bar.w - width) / 2, bar.x + bar.w, "inside")
     if name in forms(event.name) or len(name) > _TELLING:
         return inside
-    # A kernel of a few µs is what the picture is about, so its name may stand beside it.
+    # The picture is about kernels of a few µs, and their bars are narrow: a name may stand beside its bar.
     on_gpu = picture.lanes[bar.lane].id.on_gpu
     right, left = bar.x + bar.w + style.pad, bar.x - style.pad
     sides = [_beside(bar, right, free - style.pad, "right", style, on_gpu)]
@@ -83,6 +83,7 @@ def _label(picture: Layout, bar: Bar, taken: float, free: float) -> Label | None
 
 
 def _beside(bar: Bar, start: float, end: float, place: str, style: Style, cut: bool) -> Label | None:
+    """A label between two x beside the bar, or None where its name does not fit; ``cut``: it may be cut."""
     sign = f"{bar.sign} " if bar.sign else ""
     name = fit(bar.event.name, end - start - text_width(sign, style.font), style.font)
     if not name or not (name in forms(bar.event.name) or (cut and len(name) > _TELLING)):
@@ -94,5 +95,6 @@ def _beside(bar: Bar, start: float, end: float, place: str, style: Style, cut: b
 
 
 def _time_if(room: float, name: str, dur: int, style: Style) -> str:
+    """The bar's time, if it fits into ``room`` after the name; otherwise empty."""
     time = format_time(dur)
     return time if text_width(f"{name}  {time}", style.font) + style.pad <= room else ""

@@ -1,15 +1,16 @@
-// Writes names and times into bars, or beside them, so that no two meet: kinetoscope.draw.label, frame by frame.
+// Writes names and times into bars, or beside them, so that no two overlap.  Each frame follows the same rules as
+// the static picture (kinetoscope.draw.label).
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
 
-  const ASIDE = 0.4; // opacity of what is not lit while something is
-  const MANY_LABELS = 100; // arrows, beyond which no label seeks a place between them
+  const ASIDE = 0.4; // opacity of what is not lit while something else is
+  const MANY_LABELS = 100; // number of arrows from which on no CPU label looks for room between them
   const TELLING = 12; // characters of a cut name that tell one kernel from another
 
-  /** The painter's writing hand. */
+  /** The part of the painter that writes labels. */
   class Writer {
-    /** The name and the time that there is room for, as kinetoscope.draw.label decides it. */
+    /** Writes into, or beside, each bar the name and the time there is room for. */
     _labels() {
       const { context: c, layout, model } = this;
       const { style } = layout;
@@ -31,7 +32,7 @@
       c.globalAlpha = 1;
     }
 
-    /** Where the next bar of the row begins; of overlaid steps, of the one that is labelled. */
+    /** Where the next bar of the row begins; of overlaid steps only the labelled one counts. */
     _nextX(k, row, right) {
       const { layout, model } = this;
       do k++;
@@ -39,7 +40,7 @@
       return k < row.to ? layout.x[k] : right;
     }
 
-    /** @returns {number} x up to which its row is taken by the label */
+    /** @returns {number} x up to which the label takes room in its row */
     _label(k, row, gpu, taken, free) {
       const { layout, model, lettering } = this;
       const { style } = layout;
@@ -110,7 +111,7 @@
       c.fillText(time, x + room, this._base(row));
     }
 
-    /** @param {number} x where it begins, or ends for side -1 @param {number} limit how far it may go */
+    /** @param {number} x where the label begins, or ends for side -1 @param {number} limit how far it may go */
     _writeBeside(i, name, x, limit, row, side) {
       const { context: c, colour, layout } = this;
       const time = this._time(i, name, Math.abs(limit - x));
@@ -150,7 +151,7 @@
       }
     }
 
-    /** As wide pictures have it, or without the device's name where there is no room. @param {number} lane */
+    /** A narrow figure has no room for the device's name. @param {number} lane */
     laneLabel(lane) {
       const { layout, model } = this;
       const { label, brief } = model.lanes[lane];
