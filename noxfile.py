@@ -38,7 +38,7 @@ LENIENT = ("--keep-going", "-n")
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 
 # In addition to what Deno recommends. A pattern that removes control characters has to name them.
-DENO_RULES = ("--rules-include=eqeqeq,no-console,no-eval", "--rules-exclude=no-control-regex")
+DENO_RULES = ("--rules-include=eqeqeq,no-console,no-eval",)
 
 nox.needs_version = ">=2025.2.9"
 nox.options.sessions = ["docs", "tests", "lint"]

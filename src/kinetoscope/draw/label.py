@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 
 from kinetoscope.draw.geometry import Label
 from kinetoscope.draw.names import forms
-from kinetoscope.draw.text_metrics import fit, text_width
+from kinetoscope.draw.text_metrics import TELLING, fit, text_width
 from kinetoscope.measure.printing import format_time
 
 if TYPE_CHECKING:
     from kinetoscope.draw.geometry import Bar, Layout, Style
-
-_TELLING = 12
-"""Characters of a cut name that tell one kernel from another"""
 
 
 def write_labels(picture: Layout) -> None:
@@ -27,7 +24,7 @@ def write_labels(picture: Layout) -> None:
         row = rows[at]
         taken = picture.style.side
         for i, bar in enumerate(row):
-            # A faded bar is only context.  A bar of several merged events has no one name; its tooltip says more.
+            # A faded bar is only context, and merged events have no common name: their tooltip says more.
             if not bar.faded and not bar.merged and bar.h >= picture.style.font:
                 free = row[i + 1].x if i + 1 < len(row) else picture.width - picture.style.side
                 bar.label = _label(picture, bar, taken, stems.until(bar, free))
@@ -70,7 +67,7 @@ def _label(picture: Layout, bar: Bar, taken: float, free: float) -> Label | None
         inside = Label(f"{sign}{name}", time, bar.x + style.pad, bar.x + bar.w - style.pad, "inside")
     elif sign and (width := text_width(bar.sign, style.font)) <= bar.w:
         inside = Label(bar.sign, "", bar.x + (bar.w - width) / 2, bar.x + bar.w, "inside")
-    if name in forms(event.name) or len(name) > _TELLING:
+    if name in forms(event.name) or len(name) > TELLING:
         return inside
     # The picture is about kernels of a few µs, and their bars are narrow: a name may stand beside its bar.
     on_gpu = picture.lanes[bar.lane].id.on_gpu
@@ -86,7 +83,7 @@ def _beside(bar: Bar, start: float, end: float, place: str, style: Style, cut: b
     """A label between two x beside the bar, or None where its name does not fit; ``cut``: it may be cut."""
     sign = f"{bar.sign} " if bar.sign else ""
     name = fit(bar.event.name, end - start - text_width(sign, style.font), style.font)
-    if not name or not (name in forms(bar.event.name) or (cut and len(name) > _TELLING)):
+    if not name or not (name in forms(bar.event.name) or (cut and len(name) > TELLING)):
         return None
     name = f"{sign}{name}"
     time = _time_if(end - start, name, bar.event.dur, style)

@@ -6,31 +6,41 @@ browser may choose for a page's ``system-ui, sans-serif``, so what fits here fit
 
 from __future__ import annotations
 
+import json
+
 from kinetoscope.draw.names import forms
 
-_WIDTHS = {
-    char: width
-    for width, chars in {
-        275: "'", 278: "ijl", 295: "IJ", 318: " ,.·", 337: "/:;\\|", 352: "f", 361: "-", 390: "()[]",
-        392: "t", 401: "!", 411: "r", 460: '"', 500: "*_`", 521: "s", 525: "z", 531: "?", 550: "c",
-        557: "L", 575: "F", 579: "k", 592: "vxy", 603: "P", 611: "TY", 612: "o", 613: "a", 615: "e",
-        632: "E", 634: "hnu", 635: "Sbdgpq", 636: "$0123456789{}µ", 656: "K", 684: "AV", 685: "XZ",
-        686: "B", 695: "R", 698: "C", 732: "U", 748: "N", 752: "H", 770: "D", 775: "G", 780: "&",
-        787: "OQ", 818: "w", 838: "#+<=>^~×−", 863: "M", 950: "%", 974: "m", 989: "W", 1000: "@…▲▼",
-    }.items()
-    for char in chars
+_CHARS = {
+    275: "'", 278: "ijl", 295: "IJ", 318: " ,.·", 337: "/:;\\|", 352: "f", 361: "-", 390: "()[]",
+    392: "t", 401: "!", 411: "r", 460: '"', 500: "*_`", 521: "s", 525: "z", 531: "?", 550: "c",
+    557: "L", 575: "F", 579: "k", 592: "vxy", 603: "P", 611: "TY", 612: "o", 613: "a", 615: "e",
+    632: "E", 634: "hnu", 635: "Sbdgpq", 636: "$0123456789{}µ", 656: "K", 684: "AV", 685: "XZ",
+    686: "B", 695: "R", 698: "C", 732: "U", 748: "N", 752: "H", 770: "D", 775: "G", 780: "&",
+    787: "OQ", 818: "w", 838: "#+<=>^~×−", 863: "M", 950: "%", 974: "m", 989: "W", 1000: "@…▲▼",
 }  # fmt: skip
-_UNKNOWN = 1400
-"""Of any other character: as wide as an emoji"""
+"""Characters by their width"""
+_OTHER = 1400
+"""Width of any other character: as wide as an emoji"""
+_WIDTHS = {char: width for width, chars in _CHARS.items() for char in chars}
 _SAFETY = 1.03
 
 LEAST = 4
 """Characters of a cut name that must fit, or it is not written at all"""
 
+TELLING = 12
+"""Characters of a cut name that tell one kernel from another"""
+
+
+def metrics_script() -> str:
+    """The same widths and limits for the viewer's scripts, as ``kinetoscope.metrics``."""
+    metrics = {"chars": _CHARS, "other": _OTHER, "safety": _SAFETY, "least": LEAST, "telling": TELLING}
+    text = json.dumps(metrics, ensure_ascii=False, separators=(",", ":"))
+    return f"(globalThis.kinetoscope ??= {{}}).metrics = {text};\n"
+
 
 def text_width(text: str, font: float) -> float:
     """Upper estimate, in px, of the width of ``text`` in a sans-serif font of ``font`` px."""
-    return sum(_WIDTHS.get(char, _UNKNOWN) for char in text) * font * _SAFETY / 1000
+    return sum(_WIDTHS.get(char, _OTHER) for char in text) * font * _SAFETY / 1000
 
 
 def fit(name: str, room: float, font: float) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from kinetoscope.draw.text_metrics import metrics_script
+
 STATIC = Path(__file__).with_name("static")
 """Holds the stylesheets and scripts"""
 
@@ -54,8 +56,8 @@ def viewer_style() -> str:
 
 
 def viewer_script() -> str:
-    """Return :data:`SCRIPTS` as one script without comments."""
-    return without_comments(read_static(*SCRIPTS))
+    """Return :data:`SCRIPTS` as one script without comments, behind the widths of text that they need."""
+    return metrics_script() + without_comments(read_static(*SCRIPTS))
 
 
 def key_help() -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@
 
   const ASIDE = 0.4; // opacity of what is not lit while something else is
   const MANY_LABELS = 100; // number of arrows from which on no CPU label looks for room between them
-  const TELLING = 12; // characters of a cut name that tell one kernel from another
+  const TELLING = ks.metrics.telling;
 
   /** The part of the painter that writes labels. */
   class Writer {

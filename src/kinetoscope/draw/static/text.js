@@ -33,24 +33,15 @@
   /** @param {number} ns @returns {string} a time that may be negative */
   const signedTime = ns => (ns < 0 ? `\u2212${formatTime(-ns)}` : formatTime(ns));
 
-  /** Thousandths of the font's size, of DejaVu Sans: among the widest fonts that a page may use. */
-  const WIDTHS = new Map();
-  for (const [width, chars] of Object.entries({
-    275: "'", 278: "ijl", 295: "IJ", 318: " ,.·", 337: "/:;\\|", 352: "f", 361: "-", 390: "()[]",
-    392: "t", 401: "!", 411: "r", 460: '"', 500: "*_`", 521: "s", 525: "z", 531: "?", 550: "c",
-    557: "L", 575: "F", 579: "k", 592: "vxy", 603: "P", 611: "TY", 612: "o", 613: "a", 615: "e",
-    632: "E", 634: "hnu", 635: "Sbdgpq", 636: "$0123456789{}µ", 656: "K", 684: "AV", 685: "XZ",
-    686: "B", 695: "R", 698: "C", 732: "U", 748: "N", 752: "H", 770: "D", 775: "G", 780: "&",
-    787: "OQ", 818: "w", 838: "#+<=>^~×−", 863: "M", 950: "%", 974: "m", 989: "W", 1000: "@…▲▼",
-  })) for (const char of chars) WIDTHS.set(char, Number(width));
-  const SAFETY = 1.03 / 1000;
-  const LEAST = 4;
+  // Written by kinetoscope.draw.text_metrics, which measures the static picture: widths in thousandths of the font's size.
+  const { chars, other, safety, least } = ks.metrics;
+  const WIDTHS = new Map(Object.entries(chars).flatMap(([width, each]) => [...each].map(char => [char, Number(width)])));
 
   /** @param {string} text @param {number} font size in units @returns {number} upper estimate, in units */
   function textWidth(text, font) {
     let width = 0;
-    for (const char of text) width += WIDTHS.get(char) ?? 1400;
-    return width * font * SAFETY;
+    for (const char of text) width += WIDTHS.get(char) ?? other;
+    return (width * font * safety) / 1000;
   }
 
   /** @param {string} text @param {number} room @param {number} font @returns {string} cut to fit, or "" */
@@ -65,7 +56,7 @@
       kept += char;
       count++;
     }
-    return count >= LEAST ? `${kept.replace(/[ _:-]+$/, "")}…` : "";
+    return count >= least ? `${kept.replace(/[ _:-]+$/, "")}…` : "";
   }
 
   /** The names of one trace as labels.  Each form is measured once, because a frame writes hundreds. */
