@@ -1,4 +1,4 @@
-"""What the project's own files promise one another: README, noxfile, locks, workflows, .ci/run."""
+"""README, noxfile, locks, workflows and .ci/run agree with one another."""
 
 from __future__ import annotations
 

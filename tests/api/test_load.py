@@ -1,4 +1,4 @@
-"""``kinetoscope.load``: paths, files, bytes, profilers; what it gives; and that its documentation is true."""
+"""``kinetoscope.load``: its sources, the trace it returns, and that its documentation is true."""
 
 from __future__ import annotations
 

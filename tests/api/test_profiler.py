@@ -1,4 +1,4 @@
-"""Live profiles on the CPU: loaded, held against torch's own table, and asserted about with pytest."""
+"""Live profiles on the CPU: loaded, compared with torch's own table, and used in tests with pytest."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def torch() -> Any:
 
 
 def profiled(torch: Any, steps: int = 0) -> Any:
-    """A profile of a small network with backward pass."""
+    """Profiles a small network with its backward pass."""
     from torch.profiler import ProfilerActivity, profile, record_function
 
     model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.GELU(), torch.nn.Linear(32, 4))
@@ -47,7 +47,7 @@ def test_every_row_is_that_of_key_averages(torch: Any) -> None:
     assert {"aten::linear", "aten::gelu", "my range"} <= ours.keys()
     for name, row in ours.items():
         assert row.calls == theirs[name].count, name
-        # torch sums floats of µs: off by its own rounding, a nanosecond a call
+        # torch adds up µs as floats, which rounds by about a nanosecond per call.
         assert abs(row.cpu - theirs[name].cpu_time_total * 1000) <= row.calls + 0.1, name
         assert abs(row.self_cpu - theirs[name].self_cpu_time_total * 1000) <= 4 * row.calls + 0.1, name
 
@@ -57,7 +57,7 @@ def test_the_table_by_op_agrees_too(torch: Any) -> None:
     theirs = {row.key: row.count for row in prof.key_averages()}
     trace = kinetoscope.load(prof)
     ours = {row.name: row.calls for row in trace.table("op")}
-    # torch takes the call of an op by itself for one; the table counts what is in the trace
+    # torch counts an op that calls itself once; our table counts every event in the trace.
     inner = [op for op in trace.ops if op.parent and op.parent.name == op.name]
     assert {op.name for op in inner} <= {"aten::sum"}
     ours["aten::sum"] -= len(inner)
@@ -161,7 +161,7 @@ NESTED = """
 
 
 def test_one_profiler_at_a_time(torch: Any) -> None:
-    """In a process of its own: what is not refused ends it."""
+    """In another process, which dies if a second profiler is not refused."""
     run = [sys.executable, "-c", textwrap.dedent(NESTED)]
     done = subprocess.run(
         run, env={**os.environ, "PYTHONPATH": str(SRC)}, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""The bench runs, on a small trace and without other programs, and its figures add up."""
+"""The benchmark runs on a small trace and without other tools, and its figures add up."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def test_a_round(tmp_path: Path) -> None:
             assert float(row["json_ratio"]) == pytest.approx(float(theirs[key]) / float(ours[key]), rel=0.05)
     assert [row["trace"] for row in rows(tmp_path / "bench_times.csv")] == ["geglu eager", "these together"]
     answer, lost = rows(tmp_path / "bench_answers.csv")
-    for found in (answer, lost):
-        assert found["kernels_count"] == found["in_file_count"] != "0"
-        assert found["time_ns"] == found["in_file_ns"]
+    for row in (answer, lost):
+        assert row["kernels_count"] == row["in_file_count"] != "0"
+        assert row["time_ns"] == row["in_file_ns"]
     assert lost["trace"] == "half of the launches lost"
     half, whole = (int(row["entries_count"]) for row in rows(tmp_path / "bench_growth.csv"))
     assert whole == 2 * half
@@ -63,23 +63,23 @@ def test_a_round(tmp_path: Path) -> None:
 def test_a_repeated_trace_is_the_same_again_later(tmp_path: Path) -> None:
     once, twice = load(SMALL), tmp_path / "twice.json.gz"
     entries = json.loads(bench("traces.py", "repeat", SMALL, twice, 2 * 243))
-    found = load(twice)
-    times = len(found.events) // len(once.events)
+    repeated = load(twice)
+    times = len(repeated.events) // len(once.events)
     assert entries == times * 243 and times == 2
-    assert not found.findings
-    assert [k.name for k in found.kernels] == [k.name for k in once.kernels] * 2
-    assert sum(k.dur for k in found.kernels) == 2 * sum(k.dur for k in once.kernels)
-    assert [k.launch_delay for k in found.kernels] == [k.launch_delay for k in once.kernels] * 2
+    assert not repeated.findings
+    assert [k.name for k in repeated.kernels] == [k.name for k in once.kernels] * 2
+    assert sum(k.dur for k in repeated.kernels) == 2 * sum(k.dur for k in once.kernels)
+    assert [k.launch_delay for k in repeated.kernels] == [k.launch_delay for k in once.kernels] * 2
 
 
 def test_a_trace_that_lost_launches_has_all_its_kernels(tmp_path: Path) -> None:
     once, path = load(SMALL), tmp_path / "lost.json.gz"
     gone = json.loads(bench("traces.py", "lose", SMALL, path))
-    found = load(path)
+    damaged = load(path)
     assert gone == len([call for call in once.calls if "Launch" in call.name]) // 2
-    assert [k.name for k in found.kernels] == [k.name for k in once.kernels]
-    without = [kernel for kernel in found.kernels if kernel.launch is None]
-    assert 0 < len(without) < len(found.kernels)
+    assert [k.name for k in damaged.kernels] == [k.name for k in once.kernels]
+    without = [kernel for kernel in damaged.kernels if kernel.launch is None]
+    assert 0 < len(without) < len(damaged.kernels)
 
 
 def test_what_is_recorded_says_with_what_and_nothing_else() -> None:
@@ -94,7 +94,7 @@ def test_what_is_recorded_says_with_what_and_nothing_else() -> None:
 def test_the_page_computes_its_claims(website) -> None:
     text = (ROOT / "docs" / "reference" / "speed.md").read_text(encoding="utf-8")
     judged = json.loads((website.html / "claims.json").read_text(encoding="utf-8"))
-    found = {each["id"]: each for each in judged if each["page"] == "reference/speed"}
+    claims = {each["id"]: each for each in judged if each["page"] == "reference/speed"}
     asked = re.findall(r"^```\{claim\} (\S+)$", text, re.MULTILINE)
-    assert len(asked) >= 7 and found.keys() == set(asked)
-    assert all(each["verdict"] == "holds" and each["value"] for each in found.values())
+    assert len(asked) >= 7 and claims.keys() == set(asked)
+    assert all(each["verdict"] == "holds" and each["value"] for each in claims.values())

@@ -1,4 +1,4 @@
-"""The command line, run in this process or in one of its own."""
+"""Runs the command line, in this process or in another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DATA = ROOT / "tests" / "data"
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of a command."""
+    """The result of a command."""
 
     status: int
     out: str
@@ -37,8 +37,8 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         capsys.readouterr()
         try:
             status = main([str(argument) for argument in arguments])
-        except SystemExit as left:
-            status = int(left.code or 0)
+        except SystemExit as exited:
+            status = int(exited.code or 0)
         return Ran(status, *capsys.readouterr())
 
     return command
@@ -46,7 +46,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture(scope="session")
 def process() -> Callable[..., subprocess.CompletedProcess[bytes]]:
-    """Runs ``python -m kinetoscope`` (or other arguments of Python's) in a process of its own."""
+    """Runs ``python -m kinetoscope`` (or Python with other arguments) in another process."""
 
     def start(
         *arguments: object, stdin: bytes = b"", python: tuple[str, ...] = ("-m", "kinetoscope")
@@ -66,10 +66,10 @@ def process() -> Callable[..., subprocess.CompletedProcess[bytes]]:
 
 @pytest.fixture(scope="session")
 def small() -> Callable[[str], Path]:
-    """The path of the corpus input of a number."""
+    """Finds the small input with this number."""
 
     def find(number: str) -> Path:
-        # 23 is rows of a table of torch's, and no trace
+        # Number 23 is no trace: it is the rows of a table that torch printed.
         [path] = (DATA / ("other" if number == "23" else "small")).glob(f"{number}_*")
         return path
 
@@ -78,5 +78,5 @@ def small() -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def sample() -> Callable[[str], Path]:
-    """The path of the H200 sample of a name."""
+    """Finds the trace from an H200 with this name."""
     return lambda name: DATA / "traces" / f"{name}.json.gz"

@@ -31,7 +31,7 @@ Process = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
 def written(folder: Path, *events: dict[str, Any], **around: Any) -> Path:
-    """A trace of complete events; cat defaults to cpu_op."""
+    """Writes a trace of complete events, CPU ops unless they say otherwise."""
     path = folder / "made.json"
     whole = [
         {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": n, "dur": 1, **e} for n, e in enumerate(events)
@@ -99,18 +99,18 @@ def test_every_table_as_text_json_and_csv(run: Run, sample: Find, by: str) -> No
 
 def test_exact_values_of_one_step_sorted_and_limited(run: Run, sample: Find) -> None:
     asked = ("table", sample("geglu_eager"), "--by", "kernel", "--step", 3, "--sort", "max", "--limit", 2)
-    found = json.loads(run(*asked, "--json").out)
-    assert found["left_out"] == 2
-    assert [row["calls"] for row in found["rows"]] == [2, 1]
-    largest = [row["max_ns"] for row in found["rows"]]
+    table = json.loads(run(*asked, "--json").out)
+    assert table["left_out"] == 2
+    assert [row["calls"] for row in table["rows"]] == [2, 1]
+    largest = [row["max_ns"] for row in table["rows"]]
     assert largest == sorted(largest, reverse=True)
     assert "2 more not shown" in run(*asked).out
 
 
 def test_totals_leave_annotations_out(run: Run, small: Find) -> None:
     def table(number: str, by: str) -> dict[str, dict[str, Any]]:
-        found = json.loads(run("table", small(number), "--by", by, "--json").out)["rows"]
-        return {row["name"]: row for row in found}
+        rows = json.loads(run("table", small(number), "--by", by, "--json").out)["rows"]
+        return {row["name"]: row for row in rows}
 
     assert sum(row["device_ns"] for row in table("20", "kernel").values()) == 25_000
     [steps] = table("21", "annotation").values()
@@ -469,7 +469,7 @@ def test_a_small_file_that_unpacks_to_very_much(run: Run, tmp_path: Path) -> Non
 
 
 def test_what_unpacks_to_a_hundred_times_its_size_is_refused_early(process: Process) -> None:
-    # two members, neither of which would be too large by itself
+    # Two gzip members; neither is too large by itself.
     bomb = gzip.compress(b" " * 150_000_000, 1) * 2
     limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**29,) * 2); "
     begin = "from kinetoscope.cli import main; sys.exit(main(['summary', '-']))"
@@ -494,7 +494,7 @@ def test_streams_that_are_closed(small: Find) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="no such signal on Windows")
 def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
-    # It says that it reads only once it does; then the signal comes.
+    # It prints "reading" when it starts to read, and only then do we send the signal.
     code = (
         "import kinetoscope.cli.files as files, sys\n"
         "whole = files.read_pipe\n"

@@ -1,6 +1,6 @@
-"""Every input of the corpus through ``kinetoscope summary --json``: exact values, and what is found.
+"""Every input of the corpus through ``kinetoscope summary --json``: exact values and findings.
 
-Those that other people's machines wrote run where ``../shared/corpus/real`` lies beside the checkout.
+Traces from other people's machines are read where ``../shared/corpus/real`` is beside the checkout.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ KEYS = [
     *("linked", "unlinked", "steps", "streams", "findings"),
 ]
 
-# number: (events, kernels, ns of kernels, ns busy, linked, unlinked, steps, streams), findings
+# number: (events, kernels, ns of kernels, busy ns, linked, unlinked, steps, streams), findings
 SMALL: dict[str, tuple[tuple[int, ...], dict[str, int]]] = {
     "01": ((4, 1, 20_000, 20_000, 1, 0, 0, 1), {"bad-escape": 1}),
     "02": ((4, 1, 20_000, 20_000, 1, 0, 0, 1), {"bad-quote": 2}),
@@ -54,20 +54,20 @@ SMALL: dict[str, tuple[tuple[int, ...], dict[str, int]]] = {
 }
 
 
-def numbers(found: dict[str, int]) -> tuple[int, ...]:
-    return tuple(found[key] for key in KEYS if key not in ("gpu_span_ns", "findings"))
+def numbers(summary: dict[str, int]) -> tuple[int, ...]:
+    return tuple(summary[key] for key in KEYS if key not in ("gpu_span_ns", "findings"))
 
 
 @pytest.mark.parametrize("number", SMALL)
 def test_small_inputs(run: Run, small: Callable[[str], Path], number: str) -> None:
     done = run("summary", "--json", small(number))
     assert (done.status, done.err) == (0, "")
-    found = json.loads(done.out)
-    assert list(found) == KEYS
+    summary = json.loads(done.out)
+    assert list(summary) == KEYS
     values, findings = SMALL[number]
-    assert numbers(found) == values
-    assert {finding["code"]: finding["count"] for finding in found["findings"]} == findings
-    assert all(set(each) == {"code", "count", "first", "meaning"} for each in found["findings"])
+    assert numbers(summary) == values
+    assert {finding["code"]: finding["count"] for finding in summary["findings"]} == findings
+    assert all(set(each) == {"code", "count", "first", "meaning"} for each in summary["findings"])
     strict = run("summary", "--json", "--strict", small(number))
     assert strict.status == (3 if findings else 0)
     assert strict.out == done.out
@@ -78,7 +78,7 @@ def test_every_small_input_is_tried(small: Callable[[str], Path]) -> None:
     assert there == set(SMALL) | {"07"}
 
 
-# number, view, row, and what it must say
+# number, view, row (by place or name), and some of its values
 ROWS = [
     ("12", "kernel", 0, {"launched_by": ["aten::addmm"], "device_ns": 20_000}),
     ("14", "kernel", 0, {"calls": 1}),
@@ -114,7 +114,7 @@ def test_what_is_no_trace_is_refused_in_one_line(
     assert done.err.count("\n") == 1
 
 
-# kernels, their ns, ns busy
+# kernels, their ns, busy ns
 REAL_VALUES: dict[str, tuple[int, ...]] = {
     "01_kineto2021_v100_resnet50_stacks_mem": (8772, 591_532_000, 603_558_000),
     "03_hta2022_v100_memory_54MB": (19370, 977_859_000, 1_000_613_000),
@@ -132,7 +132,7 @@ REAL_VALUES: dict[str, tuple[int, ...]] = {
 REAL_FINDINGS = {
     "10": {"no-gpu-events": 77},
     "13": {"overlapping-stream": 74},
-    # what ran on the NPU has no category there
+    # The events of the NPU have no category.
     "18": {"unknown-categories": 1205},
 }
 
@@ -143,11 +143,11 @@ REAL_FINDINGS = {
 @pytest.mark.parametrize("name", REAL_VALUES)
 def test_real_traces(run: Run, name: str) -> None:
     done = run("summary", "--json", REAL / f"{name}.json.gz")
-    found = json.loads(done.out)
-    assert (found["kernels"], found["kernel_sum_ns"], found["gpu_busy_ns"]) == REAL_VALUES[name]
-    assert found["unlinked"] == 0
-    assert found["gpu_span_ns"] >= found["gpu_busy_ns"]
-    told = {finding["code"]: finding["count"] for finding in found["findings"]}
+    summary = json.loads(done.out)
+    assert (summary["kernels"], summary["kernel_sum_ns"], summary["gpu_busy_ns"]) == REAL_VALUES[name]
+    assert summary["unlinked"] == 0
+    assert summary["gpu_span_ns"] >= summary["gpu_busy_ns"]
+    told = {finding["code"]: finding["count"] for finding in summary["findings"]}
     assert told == REAL_FINDINGS.get(name[:2], {})
     if name.startswith("03_"):
-        assert (found["linked"], found["steps"]) == (22_290, 5)
+        assert (summary["linked"], summary["steps"]) == (22_290, 5)

@@ -33,7 +33,7 @@ def on_a_terminal(after: str) -> str:
     try:
         while piece := os.read(ours, 4096):
             seen += piece
-    except OSError:  # Linux has no end of file here
+    except OSError:  # Linux raises this at the end
         pass
     os.close(ours)
     assert done.wait(60) == 0

@@ -1,4 +1,4 @@
-"""The page of ``kinetoscope show``: it holds everything, loads nothing, and lets nothing in a trace run."""
+"""The page of ``kinetoscope show`` holds everything, loads nothing, and runs nothing from a trace."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NASTY = (
 
 
 class Elements(HTMLParser):
-    """The elements of a page, and the text in its scripts and styles."""
+    """The tags of a page, and the text in its scripts and styles."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -49,18 +49,18 @@ def page(path: Path) -> Elements:
     return Elements(page_html(load(path), name=path.stem))
 
 
-def policy(found: Elements) -> dict[str, list[str]]:
-    [text] = [a["content"] for tag, a in found.tags if tag == "meta" and "http-equiv" in a]
+def policy(elements: Elements) -> dict[str, list[str]]:
+    [text] = [a["content"] for tag, a in elements.tags if tag == "meta" and "http-equiv" in a]
     return {name: values for name, *values in (part.split() for part in text.split(";"))}
 
 
 def test_only_what_was_put_into_the_page_may_run(sample: Find) -> None:
-    found = page(sample("geglu_eager"))
-    allowed = policy(found)
+    elements = page(sample("geglu_eager"))
+    allowed = policy(elements)
     assert allowed["default-src"] == ["'none'"]
     assert not any("unsafe" in value for values in allowed.values() for value in values)
     run = {"script": [], "style": []}
-    for tag, attributes, text in found.held:
+    for tag, attributes, text in elements.held:
         if attributes.get("type") != "application/json" and tag in run:
             digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
             run[tag].append(f"'sha256-{digest}'")
@@ -68,7 +68,7 @@ def test_only_what_was_put_into_the_page_may_run(sample: Find) -> None:
     assert allowed["style-src"] == run["style"]
     assert len(run["script"]) == len(run["style"]) == 1
     first = [
-        tag for tag, attributes in found.tags if tag in ("script", "style") or "http-equiv" in attributes
+        tag for tag, attributes in elements.tags if tag in ("script", "style") or "http-equiv" in attributes
     ]
     assert first[0] == "meta"
 
@@ -84,15 +84,15 @@ def test_it_loads_nothing_and_has_no_handlers(sample: Find) -> None:
 
 def test_the_whole_trace_is_in_it_and_every_table(sample: Find) -> None:
     trace = load(sample("geglu_eager"))
-    found = page(sample("geglu_eager"))
-    [data] = [json.loads(text) for _, attributes, text in found.held if attributes.get("type")]
+    elements = page(sample("geglu_eager"))
+    [data] = [json.loads(text) for _, attributes, text in elements.held if attributes.get("type")]
     drawn = [event for event in trace.events if event.kind.value not in ("gpu_annotation", "other", "python")]
     assert sorted(data["events"]["index"]) == sorted(event.index for event in drawn)
-    ids = [attributes["id"] for _, attributes in found.tags if attributes.get("id", "").startswith("by-")]
+    ids = [attributes["id"] for _, attributes in elements.tags if attributes.get("id", "").startswith("by-")]
     assert ids == [f"by-{by}" for by in HEADINGS]
-    links = [a["href"] for tag, a in found.tags if tag == "a"]
+    links = [a["href"] for tag, a in elements.tags if tag == "a"]
     assert links == ["#timeline", *(f"#{ident}" for ident in ids)]
-    keys = {a["data-trace"] for _, a in found.tags if "data-trace" in a}
+    keys = {a["data-trace"] for _, a in elements.tags if "data-trace" in a}
     assert len(keys) == 1
 
 
@@ -105,9 +105,9 @@ def test_names_are_text_wherever_they_stand() -> None:
     ]  # fmt: skip
     document = {"deviceProperties": [{"id": 0, "name": NASTY}], "traceEvents": events}
     text = page_html(loads(json.dumps(document).encode(), NASTY), name=NASTY)
-    found = Elements(text)
-    scripts = [attributes for tag, attributes in found.tags if tag == "script"]
-    assert len(scripts) == 2 and "img" not in {tag for tag, _ in found.tags}
+    elements = Elements(text)
+    scripts = [attributes for tag, attributes in elements.tags if tag == "script"]
+    assert len(scripts) == 2 and "img" not in {tag for tag, _ in elements.tags}
     assert "alert(1)</script>" not in text and "\x1b" not in text and "<!--" not in text
     assert "negative-duration" in text
 

@@ -1,4 +1,4 @@
-"""What a command loads, and how long it takes to be there."""
+"""What a command imports, and how long that takes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from kinetoscope.cli import main
 with contextlib.redirect_stdout(io.StringIO()):
     try:
         assert main(sys.argv[1:]) == 0
-    except SystemExit as left:
-        assert not left.code
+    except SystemExit as exited:
+        assert not exited.code
 print(json.dumps(sorted({*sys.modules, *(name.partition(".")[0] for name in sys.modules)})))
 """
 
@@ -56,10 +56,10 @@ def loaded(process: Process, *arguments: object) -> set[str]:
 def test_a_command_loads_only_what_it_needs(
     process: Process, sample: Callable[[str], Path], command: list[str]
 ) -> None:
-    found = loaded(process, *command, sample("geglu_eager"))
-    assert found & HEAVY == set()
-    assert "kinetoscope.draw.layout" not in found
-    assert "kinetoscope.cli.pictures" not in found
+    modules = loaded(process, *command, sample("geglu_eager"))
+    assert modules & HEAVY == set()
+    assert "kinetoscope.draw.layout" not in modules
+    assert "kinetoscope.cli.pictures" not in modules
 
 
 def test_help_needs_no_numpy(process: Process) -> None:
