@@ -239,6 +239,7 @@ _A, _B = (json.dumps(complete("cpu_op", name, n, 1)) for n, name in enumerate("a
         (f'{{"x": NaN, "y": [-Infinity], "traceEvents": [{_A}, {_B}]}}', {"not-finite": 2}),
         (f'{{"x": "NaN \n", "traceEvents": [{_A}, {_B}]}}', {"control-character": 1}),
         (f'{{"x": "\x01 \\q", "traceEvents": [{_A}, {_B}]}}', {"control-character": 1, "bad-escape": 1}),
+        (f'{{"x": "C:\\dir", "y": inf, "traceEvents": [{_A}, {_B}]}}', {"bad-escape": 1, "not-finite": 1}),
         (f"[{_A.replace('cpu_op', chr(9) + 'cpu_op')}, {_B},]", {"control-character": 1, "bad-comma": 1}),
     ],
 )

@@ -159,7 +159,7 @@ def decode_json(text: str, path: str, findings: Findings) -> Any:
         else:
             for code, (count, first) in done.items():
                 findings.add(code, partial(place, text, first), count)
-                return document
+            return document
     if not isinstance(problem, json.JSONDecodeError):
         raise TraceError(f"{path}: the JSON cannot be read ({problem}); {_RECORD_AGAIN}.") from problem
     where = f"line {problem.lineno}, column {problem.colno}"
