@@ -16,6 +16,7 @@ HEAVY |= {
     "numpy.ma",
     "statistics",
     "difflib",
+    "kinetoscope.trace.entries",
     "kinetoscope.trace.lenient_reader",
     "kinetoscope.trace.recover",
 }

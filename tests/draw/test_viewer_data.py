@@ -15,8 +15,7 @@ from kinetoscope.draw.layout import DRAWN, TimelineOptions, lay_out
 from kinetoscope.draw.names import clean, forms
 from kinetoscope.draw.palette import KIND_LABELS, kind_class
 from kinetoscope.draw.viewer_data import data_script, raw_script
-from kinetoscope.trace import Kind, Trace, load
-from kinetoscope.trace.errors import TraceError
+from kinetoscope.trace import Kind, Trace, TraceError, load
 
 ROOT = Path(__file__).parents[2]
 RECORDED = sorted(ROOT.glob("docs/recordings/*/*/*.json.gz"))

@@ -15,7 +15,7 @@ from kinetoscope.measure.expressions import evaluate
 from kinetoscope.measure.launch_queue import Queues, launched_at
 from kinetoscope.measure.quantity import Quantity
 from kinetoscope.measure.steps import regime, step_table, typical, whole_row
-from kinetoscope.trace.columns import columns_of
+from kinetoscope.trace.events import columns_of
 
 from .made import Made
 from .test_idle_time import any_trace

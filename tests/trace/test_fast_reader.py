@@ -13,15 +13,19 @@ import pytest
 
 from kinetoscope.trace import Trace, loads
 from kinetoscope.trace import chunked_reader as splitting
-from kinetoscope.trace.fast_reader import stream
-from kinetoscope.trace.records import plain_args
+from kinetoscope.trace.fast_reader import read_fast
+from kinetoscope.trace.fields import plain_args
+from kinetoscope.trace.findings import Findings
 
-# `kinetoscope.trace.parse` is a module, and the package need not say so.
-parsing = importlib.import_module("kinetoscope.trace.parse")
+# In the package `load` is the function.
+loading = importlib.import_module("kinetoscope.trace.load")
 
 DATA = Path(__file__).parents[1] / "data"
 FILES = [*sorted((DATA / "small").iterdir()), *sorted((DATA / "traces").glob("*.json.gz"))]
-COLUMNS = "name kind lane start dur index correlation parent nested op launch unfinished".split()
+COLUMNS = [
+    *"name kind lane start dur index correlation external frame frame_parent".split(),
+    *"parent nested first behind op launch unfinished".split(),
+]
 
 
 @pytest.fixture(params=[300, 2**18], ids=["small pieces", "pieces"])
@@ -32,8 +36,12 @@ def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int
 
 def whole(data: bytes) -> Trace:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parsing, "stream", lambda *_: None)
+        patch.setattr(loading, "read_fast", lambda *_: None)
         return loads(data, "t")
+
+
+def is_read_fast(data: bytes, max_bytes: int = 2**30) -> bool:
+    return read_fast(data, Findings(), max_bytes) is not None
 
 
 def same(data: bytes) -> None:
@@ -44,8 +52,8 @@ def same(data: bytes) -> None:
     for name in ("names", "lanes", "named_op"):
         assert getattr(one.columns, name) == getattr(other.columns, name)
     assert (one.findings, one.device_names) == (other.findings, other.device_names)
-    for mine, theirs in zip(one.columns.args, other.columns.args, strict=True):
-        assert plain_args(mine) == plain_args(theirs)
+    for at in range(len(one.columns)):
+        assert plain_args(one.columns.read_args(at)) == plain_args(other.columns.read_args(at))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -54,7 +62,7 @@ def test_pieces_are_the_whole(path: Path, size: int) -> None:
     if len(data) < 100:
         pytest.skip("no trace")
     if path.suffix == ".gz":
-        assert stream(data, 2**30) is not None
+        assert is_read_fast(data)
     same(data)
 
 
@@ -90,9 +98,9 @@ def test_a_list_of_the_same_name_elsewhere_is_not_the_trace(size: int) -> None:
 def test_members_and_large_numbers_of_events(size: int) -> None:
     text = json.dumps({"traceEvents": [event(ts=n, name=f"n{n % 7}") for n in range(3000)]}).encode()
     members = gzip.compress(text[:1000]) + gzip.compress(text[1000:])
-    assert stream(members, 2**30) is not None
+    assert is_read_fast(members)
     same(members)
-    assert stream(members, 1000) is None
+    assert not is_read_fast(members, 1000)
 
 
 @pytest.mark.parametrize("ts", ["3999999999999999.999", "1.5", "123456789.01", "0.001"])
@@ -101,7 +109,7 @@ def test_times_with_a_point_are_exact(ts: str, dur: str) -> None:
     """The earliest is left out, so that what is seen is the difference."""
     event = '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": %s, "dur": %s}'
     data = f"[{event % ('0.0', '1.0')}, {event % (ts, dur)}]".encode()
-    assert stream(data, 2**30) is not None
+    assert is_read_fast(data)
     last = loads(data, "t").events[-1]
     assert (last.start, last.dur) == (int(Decimal(ts) * 1000), int(Decimal(dur) * 1000))
 
@@ -116,3 +124,24 @@ def test_a_time_beyond_what_64_bits_hold_is_none(ts: str) -> None:
     assert [(each.name, each.start) for each in trace.events] == [("late", 0)]
     assert [finding.code for finding in trace.findings] == ["no-time"]
     same(data.encode())
+
+
+@pytest.mark.parametrize("cat", ["CPU_OP", "Kernel", "KERNEL", "Trace", "zork", "", None])
+def test_a_file_of_any_category_is_read_fast(cat: str | None, size: int) -> None:
+    """Categories are compared in lower case; of unknown ones the first in time is told."""
+    events = [event(cat=cat, name=f"n{n}", ts=10 - n) for n in range(9)]
+    events += [event(ts=30), event(cat=cat, pid="CUDA functions", args={"stream": 7})]
+    if cat is None:
+        events += [{key: value for key, value in event(ts=40).items() if key != "cat"}]
+    data = json.dumps({"traceEvents": events}).encode()
+    assert is_read_fast(data)
+    same(data)
+    unknown = [found for found in loads(data, "t").findings if found.code == "unknown-categories"]
+    if cat in ("zork", ""):
+        assert [(found.count, found.first) for found in unknown] == [
+            (10, f"event 10, 'a' of category {cat!r}")
+        ]
+    elif cat is None:
+        assert [(found.count, found.first) for found in unknown] == [(10, "event 8, 'n8' of no category")]
+    else:
+        assert unknown == []

@@ -19,7 +19,7 @@ from kinetoscope.draw.viewer_data import trace_data
 from kinetoscope.draw.views import VIEWS, choose_rows
 from kinetoscope.measure.summary import busy_by_device, summarize
 from kinetoscope.trace import Trace, TraceError, loads
-from kinetoscope.trace.phases import POINTS
+from kinetoscope.trace.fields import POINTS
 
 
 def codes(trace: Trace) -> dict[str, int]:
@@ -213,6 +213,10 @@ def test_nothing_disappears_silently(entries: list[dict[str, Any]]) -> None:
 def test_entries_that_are_no_events_are_told_but_for_points() -> None:
     trace = read({"ph": "b", "ts": 1}, {"ph": "n"}, {"ph": "e"}, {"ph": "Z"}, {}, {"ph": "i"}, {"ph": "C"})
     assert codes(trace) == {"unknown-phase": 2, "asynchronous": 3, "no-events": 1}
+    assert [finding.first for finding in trace.findings[:2]] == [
+        "entry 3 of traceEvents",
+        "entry 0 of traceEvents",
+    ]
 
 
 def test_events_of_unknown_category_are_counted_and_told() -> None:

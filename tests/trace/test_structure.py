@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from graphlib import TopologicalSorter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kinetoscope.trace
+from kinetoscope.measure.device import device_times, in_its_like
 from kinetoscope.trace import Kind
-from kinetoscope.trace.nest import _at as at_or_none
-from kinetoscope.trace.nest import _innermost as innermost
-from kinetoscope.trace.nest import _nest as one_by_one
-from kinetoscope.trace.nest import _outer as all_at_once
+from kinetoscope.trace.columns import CODE
+from kinetoscope.trace.events import columns_of
+from kinetoscope.trace.nest import parents_at_once, parents_in_turn
 
 if TYPE_CHECKING:
     from conftest import Made, Named, Small
@@ -168,25 +172,94 @@ def test_nesting_invariants(made: Made, ranges: list[tuple[int, int]]) -> None:
 _CLOSE = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 4)), min_size=1, max_size=12)
 
 
-@given(_CLOSE, st.sampled_from([1, 500, 1000]), st.data())
-def test_all_at_once_or_one_by_one(ranges: list[tuple[int, int]], unit: int, data: st.DataObject) -> None:
+@given(_CLOSE, st.sampled_from([1, 500, 1000]))
+def test_all_at_once_or_in_turn(ranges: list[tuple[int, int]], unit: int) -> None:
     """The two ways to nest agree; and what overlaps is left to the one that can tell which."""
     ranges = sorted(((ts * unit, dur * unit) for ts, dur in ranges), key=lambda each: (each[0], -each[1]))
     starts, ends = [ts for ts, _ in ranges], [ts + dur for ts, dur in ranges]
-    is_op = data.draw(st.lists(st.booleans(), min_size=len(ranges), max_size=len(ranges)))
-    at = np.arange(len(ranges)) * 3 + 1
-    parents, ops, crossing = one_by_one(starts, ends, at.tolist(), is_op)
-    outer = all_at_once(np.array(starts), np.array(ends))
+    parents, crossing = parents_in_turn(starts, ends)
+    outer = parents_at_once(np.array(starts), np.array(ends))
     assert (outer is None) == bool(crossing)
-    if outer is not None:
-        assert at_or_none(at, outer).tolist() == parents
-        assert at_or_none(at, innermost(outer, np.array(is_op))).tolist() == ops
+    assert outer is None or outer.tolist() == parents
+
+
+_NAMED_RANGES = st.lists(
+    st.fixed_dictionaries(
+        {
+            "ts": st.integers(0, 12),
+            "dur": st.integers(0, 12),
+            "name": st.sampled_from("ab"),
+            "tid": st.sampled_from([1, 2]),
+            "cat": st.sampled_from(
+                ["cpu_op", "cuda_runtime", "user_annotation", "python_function", "kernel"]
+            ),
+        }
+    ),
+    min_size=1,
+    max_size=14,
+)
+
+
+@given(_NAMED_RANGES)
+def test_what_is_below_an_event_and_around_it(made: Made, ranges: list[dict[str, Any]]) -> None:
+    """The same as by walking from one event to the next."""
+    trace = made(*ranges)
+    columns, at = columns_of(trace), {id(event): n for n, event in enumerate(trace.events)}
+    like = {
+        n: is_in
+        for kind in Kind
+        for n, is_in in zip(
+            columns.where(kind).tolist(), in_its_like(columns, columns.where(kind)), strict=True
+        )
+    }
+    nested = set(columns.nested.tolist())
+    total = columns.sum_below(columns.dur)
+    annotation = columns.innermost(columns.kind == CODE[Kind.ANNOTATION])
+    for n, event in enumerate(trace.events):
+        below = [at[id(each)] for each in event.walk()] if n in nested else []
+        assert columns.nested[columns.first[n] : columns.behind[n]].tolist() == below
+        assert total[n] == sum(trace.events[each].dur for each in below)
+        around = [event]
+        while around[-1].parent is not None:
+            around.append(around[-1].parent)
+        annotations = [at[id(each)] for each in around if each.kind is Kind.ANNOTATION]
+        assert annotation[n] == (annotations or [-1])[0]
+        assert columns.op[n] == ([at[id(each)] for each in around if each.kind is Kind.OP] or [-1])[0]
+        assert like[n] == any((each.name, each.kind) == (event.name, event.kind) for each in around[1:])
+    tops = columns.nested[:3].astype(np.intp)
+    inside = {
+        n for top in tops.tolist() for n in columns.nested[columns.first[top] : columns.behind[top]].tolist()
+    }
+    assert columns.with_all_below(tops, 0).tolist() == sorted(inside | {0})
+
+
+def test_a_stack_of_calls_that_is_very_deep(made: Made) -> None:
+    """No limit of depth, and no recursion."""
+    deep = 3000
+    trace = made(
+        *({"name": "op", "ts": n, "dur": 3 * deep - 2 * n} for n in range(deep)),
+        {"name": "launch", "cat": "cuda_runtime", "ts": deep, "dur": 1, "args": {"correlation": 1}},
+        {
+            "name": "k",
+            "cat": "kernel",
+            "pid": 0,
+            "tid": 7,
+            "ts": 4 * deep,
+            "dur": 5,
+            "args": {"correlation": 1},
+        },
+    )
+    columns = columns_of(trace)
+    own, total = device_times(columns, np.flatnonzero(columns.on_gpu))
+    assert own.tolist() == [*([0] * (deep - 1)), 5000, 0, 0]
+    assert total.tolist() == [*([5000] * deep), 0, 0]
+    assert in_its_like(columns, columns.where(Kind.OP)).tolist() == [False, *([True] * (deep - 1))]
 
 
 @pytest.mark.parametrize(
-    ("name", "found"), [("a tree", True), ("deep, and then a row", False), ("a deep one alone", True)]
+    ("name", "is_fast"), [("a tree", True), ("deep, and then a row", False), ("a deep one alone", True)]
 )
-def test_a_thread_that_would_take_long_at_once_is_nested_one_by_one(name: str, found: bool) -> None:
+def test_a_thread_that_would_take_long_at_once_is_nested_in_turn(name: str, is_fast: bool) -> None:
     deep = [(n, 9000 - n) for n in range(4000)]
     ranges = {
         "a tree": [pair for n in range(1000) for pair in ((9 * n, 9 * n + 9), (9 * n + 1, 9 * n + 2))],
@@ -194,8 +267,24 @@ def test_a_thread_that_would_take_long_at_once_is_nested_one_by_one(name: str, f
         "a deep one alone": deep,
     }[name]
     starts, ends = map(list, zip(*ranges, strict=True))
-    outer = all_at_once(np.array(starts), np.array(ends))
-    parents, _, crossing = one_by_one(starts, ends, list(range(len(ranges))), [False] * len(ranges))
+    outer = parents_at_once(np.array(starts), np.array(ends))
+    parents, crossing = parents_in_turn(starts, ends)
     assert not crossing
-    assert (outer is not None) == found
+    assert (outer is not None) == is_fast
     assert outer is None or outer.tolist() == parents
+
+
+# --- the room -----------------------------------------------------------------------------------------------
+
+
+def test_no_module_of_the_room_needs_itself() -> None:
+    """Imports form no circle; those that only types need count too."""
+    imports: dict[str, set[str]] = {}
+    for path in Path(kinetoscope.trace.__file__).parent.glob("[!_]*.py"):
+        nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+        modules = [(node.module or "").removeprefix("kinetoscope.trace.") for node in nodes]
+        imports[path.stem] = {module for module in modules if path.with_stem(module).exists()}
+    assert len(imports) > 10 and imports["load"] and "columns" in imports["events"]
+    # CycleError names the circle
+    order = list(TopologicalSorter(imports).static_order())
+    assert order.index("fields") < order.index("columns") < order.index("events") < order.index("load")

@@ -19,7 +19,7 @@ from kinetoscope.measure.tables import (
     op_table,
 )
 from kinetoscope.trace import StepAt, Trace
-from kinetoscope.trace.columns import columns_of
+from kinetoscope.trace.events import columns_of
 
 if TYPE_CHECKING:
     from kinetoscope.measure.compare import Pair

@@ -32,7 +32,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 import numpy as np
 
 from kinetoscope.trace import Kind
-from kinetoscope.trace.columns import CODE, NONE, columns_of
+from kinetoscope.trace.columns import CODE
+from kinetoscope.trace.events import columns_of
+from kinetoscope.trace.fields import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -266,8 +268,10 @@ class _Waits(NamedTuple):
 
 
 def _started(columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """(n) when the last began of what each call, or one inside it, started on the GPU (ns; -1 for nothing),
-    and whether all of it copies from or to the host.
+    """What each call, or a call inside it, started on the GPU.
+
+    (n) ns at which the last of it began, -1 where there is nothing; (n) whether all of it copies from or to
+    the host.
     """
     host = np.array([_HOST_COPY.search(name) is not None for name in columns.names], bool)
     last, only_copies = np.full(len(columns), -1, np.int64), np.ones(len(columns), bool)
@@ -275,36 +279,11 @@ def _started(columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     copies = (columns.kind[launched] == CODE[Kind.MEMCPY]) & host[columns.name[launched]]
     np.maximum.at(last, columns.launch[launched], columns.start[launched])
     np.logical_and.at(only_copies, columns.launch[launched], copies)
-    inside = columns.nested[_inside_calls(columns)[columns.nested]]
-    if not len(inside):
-        return last, only_copies
-    return _handed_up(columns, inside, last.tolist(), only_copies.tolist())
-
-
-_LEVELS = 64
-
-
-def _inside_calls(columns: Columns) -> NDArray[np.bool_]:
-    """(n) whether it nests in a call, at whatever depth; in a trace that is very deep maybe too often."""
-    parent = columns.parent
-    nests: NDArray[np.bool_] = parent != NONE
-    found: NDArray[np.bool_] = nests & (columns.kind[parent] == CODE[Kind.CALL])
-    for _ in range(_LEVELS if len(found) else 0):
-        more = found | (nests & found[parent])
-        if np.array_equal(more, found):
-            return found
-        found = more
-    return nests
-
-
-def _handed_up(
-    columns: Columns, inside: NDArray[np.intp], last: list[int], only_copies: list[bool]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    parent = columns.parent.tolist()
-    # what is inside before what is around it
-    for at in inside[::-1].tolist():
-        around = parent[at]
-        if last[at] >= 0 and around != NONE:
+    call_around = columns.innermost(columns.kind == CODE[Kind.CALL])[columns.parent]
+    inside = columns.nested[((columns.parent != NONE) & (call_around != NONE))[columns.nested]]
+    # A call hands what it started up to its parent, the innermost calls first.
+    for at, around in zip(inside[::-1].tolist(), columns.parent[inside[::-1]].tolist(), strict=True):
+        if last[at] >= 0:
             last[around] = max(last[around], last[at])
             only_copies[around] &= only_copies[at]
-    return np.array(last, np.int64), np.array(only_copies, bool)
+    return last, only_copies

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kinetoscope.trace.columns import NONE
+from kinetoscope.trace.fields import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -16,7 +16,9 @@ from kinetoscope.measure.launch_queue import Queues, launches_at
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.quantity import middle
 from kinetoscope.trace import Kind
-from kinetoscope.trace.columns import CODE, NONE, EventsAt, columns_of, distinct
+from kinetoscope.trace.columns import CODE, distinct
+from kinetoscope.trace.events import EventsAt, columns_of
+from kinetoscope.trace.fields import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,9 @@ import numpy as np
 from kinetoscope.measure.device import total
 from kinetoscope.measure.intervals import Union
 from kinetoscope.trace import Kind
-from kinetoscope.trace.columns import CODE, NONE, columns_of
+from kinetoscope.trace.columns import CODE
+from kinetoscope.trace.events import columns_of
+from kinetoscope.trace.fields import NONE
 
 if TYPE_CHECKING:
     from kinetoscope.trace import Finding, Trace

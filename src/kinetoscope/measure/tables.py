@@ -15,7 +15,9 @@ import numpy as np
 from kinetoscope.measure.device import device_times, in_its_like, op_of, sums
 from kinetoscope.measure.device import total as sum_of
 from kinetoscope.trace import COPIES, Kind
-from kinetoscope.trace.columns import CODE, KINDS, NONE, EventsAt, among, columns_of
+from kinetoscope.trace.columns import CODE, KINDS, among
+from kinetoscope.trace.events import EventsAt, columns_of
+from kinetoscope.trace.fields import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

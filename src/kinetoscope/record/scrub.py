@@ -24,9 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from kinetoscope.trace import TraceError
-from kinetoscope.trace.findings import Findings
+from kinetoscope.trace.findings import Findings, refuse_damaged
 from kinetoscope.trace.lenient_reader import decode_json, read_text
-from kinetoscope.trace.load import refuse_damaged
 from kinetoscope.trace.recover import recover
 from kinetoscope.trace.unzip import MAX_BYTES
 

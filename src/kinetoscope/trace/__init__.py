@@ -1,8 +1,9 @@
 """What the profiler wrote: bytes -> typed events -> :class:`Trace`."""
 
-from kinetoscope.trace.errors import TraceError
-from kinetoscope.trace.events import COPIES, GPU_ACTIVITIES, Event, Kind, LaneId, Step, Trace
-from kinetoscope.trace.findings import CODES, Finding, Severity
+from kinetoscope.trace.categories import COPIES, GPU_ACTIVITIES, Kind
+from kinetoscope.trace.events import Event, Step, Trace
+from kinetoscope.trace.fields import LaneId
+from kinetoscope.trace.findings import CODES, Finding, Severity, TraceError
 from kinetoscope.trace.load import load, load_whole, loads
 from kinetoscope.trace.steps import StepAt
 

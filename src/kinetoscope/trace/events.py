@@ -1,4 +1,4 @@
-"""The typed events of one trace.
+"""The typed events of one trace, and :class:`Trace`.
 
 Times are integer nanoseconds throughout.  ``start`` counts from the earliest event of the
 trace, so that it stays readable and exact however large the clock in the file was.
@@ -6,63 +6,38 @@ trace, so that it stays readable and exact however large the clock in the file w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
+
+from kinetoscope.trace.categories import COPIES, GPU_ACTIVITIES, Kind
+from kinetoscope.trace.columns import KINDS
+from kinetoscope.trace.fields import NONE, Args, LaneId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from kinetoscope.trace.columns import Columns
     from kinetoscope.trace.findings import Finding
     from kinetoscope.trace.steps import StepAt
 
-
-class Kind(Enum):
-    """What an event is, decided by its ``cat`` field alone (never by which keys it carries)."""
-
-    OP = "op"
-    """A CPU-side dispatcher call (``cpu_op``): ``aten::linear``."""
-    ANNOTATION = "annotation"
-    """A ``record_function`` or ``ProfilerStep#n`` range on the CPU (``user_annotation``)."""
-    CALL = "call"
-    """A CUDA/HIP runtime or driver call (``cuda_runtime``, ``cuda_driver``)."""
-    KERNEL = "kernel"
-    MEMCPY = "memcpy"
-    MEMSET = "memset"
-    GPU_ANNOTATION = "gpu_annotation"
-    """The span of a CPU annotation's kernels, drawn by the profiler on the stream; never summed."""
-    SYNC = "sync"
-    """A ``cuda_sync`` range: it covers kernels on its lane and is never busy time."""
-    PYTHON = "python"
-    """A Python stack frame (``python_function``)."""
-    OVERHEAD = "overhead"
-    """The profiler's own work (``overhead``)."""
-    OTHER = "other"
-
-    @property
-    def on_gpu(self) -> bool:
-        """Whether this is a GPU activity: work on a stream that counts as busy time."""
-        return self in GPU_ACTIVITIES
-
-
-GPU_ACTIVITIES = frozenset({Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET})
-COPIES = frozenset({Kind.MEMCPY, Kind.MEMSET})
-
-
-@dataclass(frozen=True, slots=True)
-class LaneId:
-    """Where events happen: a CPU thread (``stream is None``) or a GPU stream."""
-
-    pid: int | str
-    tid: int | str
-    stream: int | None = None
-    device: int | None = None
-
-    @property
-    def on_gpu(self) -> bool:
-        return self.stream is not None
+__all__ = [
+    "COPIES",
+    "GPU_ACTIVITIES",
+    "Event",
+    "EventsAt",
+    "Kind",
+    "LaneId",
+    "Step",
+    "Trace",
+    "build_events",
+    "build_steps",
+    "columns_of",
+]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -109,9 +84,9 @@ class Event:
 
     @property
     def op(self) -> Event | None:
-        """The innermost op that it (for a GPU activity: its launch) lies in; itself for an op.
+        """The innermost op around it (for a GPU activity: around its launch); itself for an op.
 
-        Correlation and nesting come first; the External id (``named_op``) only where they give none.
+        Correlation and nesting come first; the External id (``named_op``) counts only where they give none.
         """
         at = self.launch if self.kind.on_gpu else self
         while at is not None and at.kind is not Kind.OP:
@@ -230,3 +205,87 @@ class Trace:
     def end(self) -> int:
         """Ns at which the last event ends (0 for an empty trace)"""
         return max((event.end for event in self.events), default=0)
+
+
+def columns_of(trace: Trace) -> Columns:
+    """The columns of a trace that was read.  Raises ``ValueError`` for one that was made of events."""
+    if trace.columns is None:
+        raise ValueError(f"{trace.path} was not read from a file: it has events and no columns")
+    return trace.columns
+
+
+class EventsAt(Sequence[Event]):
+    """Some events of a trace, built when somebody looks at one."""
+
+    __slots__ = ("_at", "_trace")
+
+    def __init__(self, trace: Trace, at: NDArray[np.intp]) -> None:
+        self._trace, self._at = trace, at
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    @overload
+    def __getitem__(self, place: int) -> Event: ...
+    @overload
+    def __getitem__(self, place: slice) -> EventsAt: ...
+    def __getitem__(self, place: int | slice) -> Event | EventsAt:
+        if isinstance(place, slice):
+            return EventsAt(self._trace, self._at[place])
+        return self._trace.events[int(self._at[place])]
+
+
+def build_events(columns: Columns) -> list[Event]:
+    """The events, in the columns' order, nested and linked."""
+    names, lanes = columns.names, columns.lanes
+    events = [
+        Event(
+            names[name],
+            KINDS[kind],
+            start,
+            dur,
+            lanes[lane],
+            Args(columns.read_args, at),
+            index,
+            None if correlation == NONE else correlation,
+        )
+        for at, (name, kind, start, dur, lane, index, correlation) in enumerate(
+            zip(
+                columns.name.tolist(),
+                columns.kind.tolist(),
+                columns.start.tolist(),
+                columns.dur.tolist(),
+                columns.lane.tolist(),
+                columns.index.tolist(),
+                columns.correlation.tolist(),
+                strict=True,
+            )
+        )
+    ]
+    parent = columns.parent.tolist()
+    for at in columns.nested[columns.parent[columns.nested] != NONE].tolist():
+        child, outer = events[at], events[parent[at]]
+        child.parent = outer
+        outer.children.append(child)
+    for at in (columns.launch != NONE).nonzero()[0].tolist():
+        activity, call = events[at], events[columns.launch[at]]
+        activity.launch = call
+        call.activities.append(activity)
+    for at in columns.unfinished.nonzero()[0].tolist():
+        events[at].unfinished = True
+    for at, op in columns.named_op.items():
+        events[at].named_op = events[op]
+    return events
+
+
+def build_steps(steps: Sequence[StepAt], events: Sequence[Event]) -> list[Step]:
+    """The steps, with events in place of positions."""
+    return [
+        Step(
+            number=step.number,
+            event=events[step.event],
+            cpu=[events[at] for at in step.cpu.tolist()],
+            gpu=[events[at] for at in step.gpu.tolist()],
+        )
+        for step in steps
+    ]

@@ -1,34 +1,38 @@
 """Bytes of a trace file without a fault -> columns, piece by piece.
 
-It gives the same columns as :mod:`~kinetoscope.trace.lenient_reader`, in less time and memory.  Whatever
-would be a finding raises :class:`~kinetoscope.trace.chunked_reader.Unusual`.
+It gives the same columns as :mod:`~kinetoscope.trace.entries`, in less time and memory.  Whatever would be a
+finding, except an unknown category, raises :class:`~kinetoscope.trace.chunked_reader.Unusual`.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, Any, Literal, Union, overload
+from typing import TYPE_CHECKING, Any, Union
 
 import msgspec
 import numpy as np
 
-from kinetoscope.trace.categories import KINDS as BY_CATEGORY
-from kinetoscope.trace.categories import NEITHER, STEP_NAME, kind_of
+from kinetoscope.trace.categories import NO_KIND, Kind, kind_of
 from kinetoscope.trace.chunked_reader import Pieces, Unusual, chunks
-from kinetoscope.trace.columns import CODE, KINDS, NONE, ON_STREAM, Columns, among, distinct, wrapped
-from kinetoscope.trace.events import Kind, LaneId
-from kinetoscope.trace.fields import LARGEST_US, LONGEST, integer, lane_of, nanoseconds
-from kinetoscope.trace.phases import POINTS
-from kinetoscope.trace.records import Later
+from kinetoscope.trace.columns import CODE, HAS_CORRELATION, ON_STREAM, Columns, in_order, note_unknown
+from kinetoscope.trace.fields import (
+    LARGEST_US,
+    LONGEST,
+    NONE,
+    POINTS,
+    LaneId,
+    id_of,
+    integer,
+    lane_of,
+    nanoseconds,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_CATEGORIES = tuple(
-    {*BY_CATEGORY, *NEITHER, "Trace", "Operator", "Runtime", "Kernel", "Memcpy", "Memset", "Driver"}
-)
+    from kinetoscope.trace.findings import Findings
 
 
 class _Args(msgspec.Struct, gc=False):
@@ -42,9 +46,8 @@ class _Args(msgspec.Struct, gc=False):
 
 
 class _Complete(msgspec.Struct, gc=False, tag_field="ph", tag="X", kw_only=True):
-    # In the order in which profilers write them: msgspec looks for a key where the one before led to.
-    # One of a few texts costs a look-up, any text a new object.
-    cat: Literal[_CATEGORIES]  # type: ignore[valid-type]
+    # In the order in which profilers write them: msgspec expects the key that follows the one before.
+    cat: str | None = None
     name: str = ""
     pid: int | str = 0
     tid: int | str = 0
@@ -57,8 +60,8 @@ _POINTS = tuple(
     msgspec.defstruct(f"_Point{number}", [], tag_field="ph", tag=ph, gc=False)
     for number, ph in enumerate(sorted(POINTS))
 )
-# A time with a fraction stays text: no float holds every one.
 _ENTRY: Any = Union[(_Complete, *_POINTS)]
+# A time with a fraction stays text: a float would not hold it exactly.
 _DECODER: msgspec.json.Decoder[list[Any]] = msgspec.json.Decoder(list[_ENTRY], float_hook=str)
 
 
@@ -69,11 +72,13 @@ class _WithArgs(msgspec.Struct, gc=False):
 _ARGS = msgspec.json.Decoder(list[_WithArgs])
 
 _NO_ARGS = _Args()
-_LINKED = ON_STREAM | np.array([kind is Kind.CALL for kind in KINDS])
 
 
-def stream(data: bytes, max_bytes: int) -> tuple[Columns, Any] | None:
-    """The columns and ``deviceProperties`` of a file; None where it has to be read as a whole."""
+def read_fast(data: bytes, findings: Findings, max_bytes: int) -> tuple[Columns, Any] | None:
+    """The columns and ``deviceProperties`` of a file; None where it has to be read as a whole.
+
+    Adds to ``findings``: ``unknown-categories``.
+    """
     pieces = Pieces(data, _DECODER, max_bytes)
     gathered = _Gathered()
     bounds: list[tuple[int, int, int]] = []
@@ -83,9 +88,10 @@ def stream(data: bytes, max_bytes: int) -> tuple[Columns, Any] | None:
             gathered.add(piece.events)
     except (Unusual, OverflowError):
         return None
-    found = gathered.columns()
-    found.args = HeldArgs(data, bounds, found.index)
-    return found, pieces.properties
+    columns = gathered.columns()
+    columns.read_args = _ArgsReader(data, bounds, columns.index)
+    note_unknown(columns, gathered.unknown, findings)
+    return columns, pieces.properties
 
 
 def _whole(value: Any) -> int | None:
@@ -117,16 +123,16 @@ class _Lanes(dict[tuple[Any, ...], int]):
         return number
 
 
-class _Kinds(dict[str, int]):
+class _Kinds(dict[str | None, int]):
     """The code of a kind by category."""
 
-    def __missing__(self, cat: str) -> int:
+    def __missing__(self, cat: str | None) -> int:
         self[cat] = code = CODE[kind_of(cat, 0)]
         return code
 
 
-_START = 4
-"""Place of the column of starts, which durations follow"""
+_TYPES = (np.int64, np.int64, np.int32, np.int32, np.int8, np.int32, *(4 * [np.int64]))
+"""Types of the columns that :func:`in_order` asks for"""
 
 
 class _Gathered:
@@ -135,6 +141,8 @@ class _Gathered:
     def __init__(self) -> None:
         self.entries = 0
         """of the file, events or not"""
+        self.unknown: dict[int, str | None] = {}
+        """category of each event of unknown category, by its place among the entries"""
         self._names, self._lanes, self._kinds = _Numbers(), _Lanes(), _Kinds()
         self._parts: list[tuple[NDArray[Any], ...]] = []
 
@@ -148,10 +156,16 @@ class _Gathered:
         events = list(compress(entries, complete))
         count = len(events)
         kind = np.fromiter(map(self._kinds.__getitem__, [event.cat for event in events]), np.int8, count)
+        for at in np.flatnonzero(kind == CODE[Kind.OTHER]).tolist():
+            cat = events[at].cat
+            if cat is None:
+                kind[at] = CODE[kind_of(None, events[at].pid)]
+            if kind[at] == CODE[Kind.OTHER] and (cat or "").lower() not in NO_KIND:
+                self.unknown[int(index[at])] = cat
         pid, tid = [event.pid for event in events], [event.tid for event in events]
         lane = np.fromiter(map(self._lanes.__getitem__, zip(pid, tid, strict=True)), np.int32, count)
         args = [event.args or _NO_ARGS for event in events]
-        linked, on_stream = np.flatnonzero(_LINKED[kind]), np.flatnonzero(ON_STREAM[kind])
+        linked, on_stream = np.flatnonzero(HAS_CORRELATION[kind]), np.flatnonzero(ON_STREAM[kind])
         correlation = np.full(count, NONE, np.int64)
         correlation[linked] = _ids([args[at].correlation for at in linked.tolist()])
         try:
@@ -162,12 +176,12 @@ class _Gathered:
             raise Unusual from error
         self._parts.append(
             (
+                _times([event.ts for event in events]),
+                _durations([event.dur for event in events]),
                 index,
                 np.fromiter(map(self._names.__getitem__, [event.name for event in events]), np.int32, count),
                 kind,
                 lane,
-                _times([event.ts for event in events]),
-                _durations([event.dur for event in events]),
                 correlation,
                 _external(args),
                 *_frames(args, kind),
@@ -175,33 +189,16 @@ class _Gathered:
         )
 
     def columns(self) -> Columns:
-        """All of it, in order of time."""
-        types = (np.int32, np.int32, np.int8, np.int32, *(6 * [np.int64]))
-        parts = [list(each) for each in zip(*self._parts, strict=True)] or [[] for _ in types]
+        """All of it, in order of time; the parts are gone then."""
+        return in_order(list(self._names), list(self._lanes.lanes), self._joined())
+
+    def _joined(self) -> Iterator[NDArray[Any]]:
+        parts = [list(column) for column in zip(*self._parts, strict=True)] or [[] for _ in _TYPES]
         self._parts.clear()
-
-        def joined(at: int) -> NDArray[Any]:
-            column = np.concatenate([np.empty(0, types[at]), *parts[at]])
-            parts[at].clear()  # never is all of it there twice
-            return column
-
-        start, dur = joined(_START), joined(_START + 1)
-        order = _order(start, dur)
-        start, dur = start[order], dur[order]
-        index, name, kind, lane = (joined(at)[order] for at in range(_START))
-        correlation, external, frame, frame_parent = (
-            joined(at)[order] for at in range(_START + 2, len(types))
-        )
-        start -= start[0] if len(start) else 0
-        names, name = _renumbered(list(self._names), name)
-        lanes, lane = _renumbered(list(self._lanes.lanes), lane)
-        steps = [n for n, text in enumerate(names) if STEP_NAME.fullmatch(text)]
-        # Two profilers give them the category of ops (Kineto of 2021, Ascend).
-        kind[among(name, steps, len(names)) & (kind == CODE[Kind.OP])] = CODE[Kind.ANNOTATION]
-        found = Columns(names, lanes, name, kind, lane, start, dur, index, correlation, [])
-        found.unfinished = np.zeros(len(found), bool)
-        found.external, found.frame, found.frame_parent = external, frame, frame_parent
-        return found
+        for type_, column in zip(_TYPES, parts, strict=True):
+            joined = np.concatenate([np.empty(0, type_), *column])
+            column.clear()
+            yield joined
 
 
 def _external(args: list[_Args]) -> NDArray[np.int64]:
@@ -219,33 +216,33 @@ def _ids(numbers: list[Any]) -> NDArray[np.int64]:
         if type(None) in kinds:
             numbers = [number or NONE for number in numbers]
         try:
-            found = np.array(numbers, np.int64)
+            ids = np.array(numbers, np.int64)
         except OverflowError:
             pass
         else:
-            found[found == 0] = NONE
-            return found
-    return np.array([wrapped(_whole(number)) for number in numbers], np.int64)
+            ids[ids == 0] = NONE
+            return ids
+    return np.array([id_of(_whole(number)) for number in numbers], np.int64)
 
 
 _INTEGER_OR_NONE = {int, type(None)}
 
 
 def _frames(args: list[_Args], kind: NDArray[np.int8]) -> list[NDArray[np.int64]]:
-    """(n) ids of Python frames, and of those that called them; NONE where there is none."""
-    found = [np.full(len(args), NONE, np.int64) for _ in range(2)]
+    """(n) ids of Python frames, and (n) ids of the frames that called them; NONE where there is none."""
+    columns = [np.full(len(args), NONE, np.int64) for _ in range(2)]
     frames = np.flatnonzero(kind == CODE[Kind.PYTHON])
-    for column, name in zip(found, ("frame", "frame_parent"), strict=True):
+    for column, name in zip(columns, ("frame", "frame_parent"), strict=True):
         numbers = [getattr(args[at], name) for at in frames.tolist()]
         numbers = [NONE if number is None else number for number in numbers]
         if not set(map(type, numbers)) <= {int}:
             raise Unusual
         column[frames] = numbers
-    return found
+    return columns
 
 
 def _times(values: Sequence[Any]) -> NDArray[np.int64]:
-    """Times in µs as ns.  Raises :class:`Unusual` where one is none, or ``OverflowError``."""
+    """(n) times in µs as ns.  Raises :class:`Unusual` if one of them is no time, or ``OverflowError``."""
     kinds = set(map(type, values))
     if kinds == {int}:
         us = np.array(values, np.int64)
@@ -253,9 +250,9 @@ def _times(values: Sequence[Any]) -> NDArray[np.int64]:
             raise Unusual
         return us * 1000
     if kinds == {str}:
-        found = _with_a_point(values)
-        if found is not None:
-            return found
+        ns = _with_a_point(values)
+        if ns is not None:
+            return ns
     if not kinds <= {int, str}:
         raise Unusual
     if len(kinds) == 2:
@@ -271,7 +268,10 @@ def _times(values: Sequence[Any]) -> NDArray[np.int64]:
 
 
 def _with_a_point(texts: Sequence[str]) -> NDArray[np.int64] | None:
-    """What profilers since 2024 write: digits, a point, and up to three digits; None if it is not all so."""
+    """(n) times in µs as ns, if all are as profilers write them since 2024, else None.
+
+    That is digits, a point, and up to three digits.
+    """
     joined = "\n".join(texts)
     if not joined.isascii():
         return None
@@ -285,9 +285,9 @@ def _with_a_point(texts: Sequence[str]) -> NDArray[np.int64] | None:
     whole, decimals = points - begins, ends - points - 1
     if whole.min() < 1 or whole.max() > _DIGITS or decimals.min() < 1 or decimals.max() > 3:
         return None
-    found = np.fromstring(joined.replace(".", ""), np.int64, sep="\n")
+    number = np.fromstring(joined.replace(".", ""), np.int64, sep="\n")
     scale = _SCALE[decimals]
-    return None if (found >= LARGEST_US * 1000 // scale).any() else found * scale
+    return None if (number >= LARGEST_US * 1000 // scale).any() else number * scale
 
 
 _DIGITS = 16
@@ -302,30 +302,8 @@ def _durations(values: Sequence[Any]) -> NDArray[np.int64]:
     return ns
 
 
-def _order(start: NDArray[np.int64], dur: NDArray[np.int64]) -> NDArray[np.intp]:
-    """By start; of those that start together the longest first, and of equals the first in the file."""
-    order = np.argsort(start, kind="stable")
-    sorted_start = start[order]
-    ties = np.flatnonzero(sorted_start[1:] == sorted_start[:-1])
-    if len(ties):
-        tied = distinct(np.concatenate([ties, ties + 1]))
-        those = order[tied]
-        order[tied] = those[np.lexsort((those, -dur[those], start[those]))]
-    return order
-
-
-def _renumbered(things: list[Any], number: NDArray[np.int32]) -> tuple[list[Any], NDArray[np.int32]]:
-    """Things and their numbers, in order of appearance; those that do not appear are left out."""
-    first = np.full(len(things), len(number), np.int64)
-    first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
-    order = np.argsort(first, kind="stable")[: int((first < len(number)).sum())]
-    new = np.zeros(len(things), np.int32)
-    new[order] = np.arange(len(order))
-    return [things[n] for n in order.tolist()], new[number]
-
-
-class HeldArgs(Sequence[Later]):
-    """The ``args`` of n events, read from the file's bytes once somebody looks at one."""
+class _ArgsReader:
+    """Gives the ``args`` of the event at a position; the file is unpacked again when it is first asked."""
 
     def __init__(self, data: bytes, bounds: list[tuple[int, int, int]], index: NDArray[np.int32]) -> None:
         """``bounds``: of each piece its first entry, and where it begins and ends in the document."""
@@ -334,26 +312,14 @@ class HeldArgs(Sequence[Later]):
         self._texts: list[bytes] = []
         self._raw: dict[int, list[_WithArgs]] = {}
 
-    def __len__(self) -> int:
-        return len(self._index)
-
-    @overload
-    def __getitem__(self, at: int) -> Later: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Later]: ...
-    def __getitem__(self, at: int | slice) -> Later | list[Later]:
-        if isinstance(at, slice):
-            return [Later(self.read, n) for n in range(len(self))[at]]
-        return Later(self.read, range(len(self))[at])
-
-    def read(self, at: int) -> msgspec.Raw:
+    def __call__(self, at: int) -> msgspec.Raw:
         """As bytes of JSON."""
         entry = int(self._index[at])
         piece = bisect_right(self._bounds, entry, key=lambda bound: bound[0]) - 1
-        found = self._raw.get(piece)
-        if found is None:
-            found = self._raw[piece] = _ARGS.decode(self._text(piece))
-        return found[entry - self._bounds[piece][0]].args
+        events = self._raw.get(piece)
+        if events is None:
+            events = self._raw[piece] = _ARGS.decode(self._text(piece))
+        return events[entry - self._bounds[piece][0]].args
 
     def _text(self, piece: int) -> bytes:
         if self._data is not None:

@@ -1,22 +1,48 @@
-"""What a field of a raw event means: integer nanoseconds, lane."""
+"""What the fields of an entry mean: times in integer nanoseconds, ids, lanes, ``args``."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
 from typing import Any
 
-from kinetoscope.trace.events import LaneId
+import msgspec
+
+POINTS = frozenset("iIRCMstfPNODvVc()")
+"""Phases (``ph``) without a length: instants, counters, metadata, flows, samples, objects, dumps, marks.
+
+Entries of these phases are no events here, and that is no finding: a trace has a flow for each launch, and an
+instant for each allocation.  Source: "Trace Event Format", the document of Chromium's trace viewer."""
+
+NONE = -1
+"""Stands for no event and for no id."""
 
 LONGEST = 365 * 24 * 3600 * 10**9
-"""ns; what lasts longer was never finished: the profiler wrote an end of -1 or of the largest integer"""
+"""ns; an event that lasts longer was never finished: its end was written as -1 or as the largest integer"""
 
 LARGEST_US = 4 * 10**15
 """µs; epoch µs are about 1.8e15, and the ns between any two times must fit 64 bits"""
 
-_AS_LONG_AS_IT_IS = Context(prec=1_000_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_EXACT = Context(prec=1_000_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _INTEGER = re.compile(r"\s*([+-]?\d{1,40})\s*")
 _STREAM_TID = re.compile(r"\s*(?:stream\s*)?(\d{1,18})\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class LaneId:
+    """Where events happen: a CPU thread (``stream is None``) or a GPU stream."""
+
+    pid: int | str
+    tid: int | str
+    stream: int | None = None
+    device: int | None = None
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.stream is not None
 
 
 def nanoseconds(value: Any) -> int | None:
@@ -29,14 +55,25 @@ def nanoseconds(value: Any) -> int | None:
         return None
     if isinstance(number, int):
         return number * 1000
-    # Rounded once only: the default context would first cut the number to 28 digits.
-    return int(_AS_LONG_AS_IT_IS.multiply(number, 1000).to_integral_value(context=_AS_LONG_AS_IT_IS))
+    # This must round only once: the default context would first cut the number to 28 digits.
+    return int(_EXACT.multiply(number, 1000).to_integral_value(context=_EXACT))
+
+
+def microseconds(value: Any) -> int | Decimal | None:
+    """A number of µs however large, as the file has it; None if it is no number, or not finite."""
+    if type(value) is int:
+        return value
+    try:
+        exact = exactly(value) if isinstance(value, str) else value if isinstance(value, Decimal) else None
+    except InvalidOperation:
+        return None
+    return None if exact is None or not exact.is_finite() else exact
 
 
 def exactly(text: str) -> Decimal:
     """A number of JSON.  An exponent beyond what a decimal can have becomes a million, of the same sign.
 
-    Raises ``InvalidOperation`` for what is no number.
+    Raises ``InvalidOperation`` if ``text`` is no number.
     """
     try:
         return Decimal(text)
@@ -48,32 +85,32 @@ def exactly(text: str) -> Decimal:
         return Decimal(f"{mantissa}e{sign}1000000")
 
 
-def microseconds(value: Any) -> int | Decimal | None:
-    """A number of µs however large, as the file has it; None if it is none, or not finite."""
-    if type(value) is int:
-        return value
-    try:
-        exact = exactly(value) if isinstance(value, str) else value if isinstance(value, Decimal) else None
-    except InvalidOperation:
-        return None
-    return None if exact is None or not exact.is_finite() else exact
-
-
 def integer(value: Any) -> int | None:
-    """A whole number, written as one, as text, or with a point as pandas copies it; None for the rest."""
+    """A whole number, written as a number, as text, or with a point as pandas copies it; else None."""
     if type(value) is int:
         return value
     if isinstance(value, str):
-        found = _INTEGER.fullmatch(value)
-        return int(found[1]) if found else None
+        match = _INTEGER.fullmatch(value)
+        return int(match[1]) if match else None
     if isinstance(value, (float, Decimal)) and -(2**53) < value < 2**53 and value == int(value):
         return int(value)
     return None
 
 
+def id_of(value: Any) -> int:
+    """A correlation or External id as a signed integer of 64 bits; NONE for 0, and for what is no id.
+
+    Some profilers write these ids signed and some unsigned.
+    """
+    number = integer(value)
+    if not number or abs(number) >= 2**64:  # 0 is CUPTI's for none, -1 others'
+        return NONE
+    return (number + 2**63) % 2**64 - 2**63
+
+
 def lane_of(pid: Any, tid: Any, *stream_and_device: int | None) -> LaneId:
-    """The lane of a CPU event, or, with stream and device from its ``args``, of one on a stream."""
-    pid, tid = _id(pid), _id(tid)
+    """The lane of a CPU event, or, with stream and device from its ``args``, of an event on a stream."""
+    pid, tid = process_or_thread(pid), process_or_thread(tid)
     if not stream_and_device:
         return LaneId(pid, tid)
     stream, device = stream_and_device
@@ -85,7 +122,81 @@ def lane_of(pid: Any, tid: Any, *stream_and_device: int | None) -> LaneId:
     return LaneId(pid, tid, stream, device)
 
 
-def _id(value: Any) -> int | str:
+def process_or_thread(value: Any) -> int | str:
     """A ``pid`` or ``tid``: files of 2021 write a thread as the text of its number."""
+    if type(value) is int:
+        return value
     number = integer(value)
     return str(value) if number is None else number
+
+
+def plain_args(args: Any) -> Mapping[str, Any]:
+    """``args`` as a dictionary, with floats for decimals and None for what no float holds.
+
+    ``args`` is as ``json`` gives it, or the bytes of its JSON.
+    """
+    if isinstance(args, msgspec.Raw):
+        if not memoryview(args).nbytes:
+            return {}
+        try:
+            args = msgspec.json.decode(args)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            import json
+
+            try:
+                args = json.loads(bytes(args), strict=False, parse_constant=lambda _: None)
+            except (ValueError, RecursionError):
+                return {}
+    return {str(key): _plain(value) for key, value in args.items()} if isinstance(args, Mapping) else {}
+
+
+_LARGEST = 10**300
+_DEEPEST = 30
+"""Levels of ``args`` that are kept: no profiler writes more than four, and whoever prints them recurses."""
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    kind = type(value)
+    if kind is Decimal or kind is float:
+        number = float(value)
+        return number if math.isfinite(number) else None
+    if kind is int:
+        return value if abs(value) < _LARGEST else None
+    if depth > _DEEPEST and (kind is list or kind is dict):
+        return "…"
+    if kind is list:
+        return [_plain(item, depth + 1) for item in value]
+    if kind is dict:
+        return {key: _plain(item, depth + 1) for key, item in value.items()}
+    return value
+
+
+class Args(Mapping[str, Any]):
+    """The ``args`` of event ``at``, read and decoded when somebody looks."""
+
+    __slots__ = ("_at", "_decoded", "_read")
+
+    def __init__(self, read: Callable[[int], Any], at: int) -> None:
+        self._read: Callable[[int], Any] | None = read
+        self._at = at
+        self._decoded: Mapping[str, Any] = {}
+
+    def _whole(self) -> Mapping[str, Any]:
+        if self._read is not None:
+            self._decoded, self._read = plain_args(self._read(self._at)), None
+        return self._decoded
+
+    def __getitem__(self, key: str) -> Any:
+        return self._whole()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._whole())
+
+    def __len__(self) -> int:
+        return len(self._whole())
+
+    def __repr__(self) -> str:
+        return repr(dict(self._whole()))
+
+    def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[Any]]:
+        return dict, (dict(self._whole()),)

@@ -1,4 +1,7 @@
-"""What was repaired, dropped or assumed while a trace was read: nothing is done silently."""
+"""What was repaired, dropped or assumed while a trace was read, and the error for a file that is no trace.
+
+Nothing is repaired, dropped or assumed silently.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,14 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+
+class TraceError(ValueError):
+    """A file that cannot be read as a trace.
+
+    The message is one sentence that names the file, says what is wrong with it and what to do next.
+    """
 
 
 class Severity(Enum):
@@ -164,7 +174,7 @@ class Findings:
         self._found: dict[str, tuple[int, str]] = {}
 
     def add(self, code: str, first: str | Callable[[], str], count: int = 1) -> None:
-        """Counts ``count`` more of a kind; ``first`` tells where, and is asked only the first time.
+        """Counts ``count`` more of a kind; ``first`` tells where, and is called only for the first.
 
         Raises ``KeyError`` for a code that is none of :data:`CODES`.
         """
@@ -183,14 +193,18 @@ class Findings:
                 count, first = self._found[code]
                 yield Finding(code, count, first)
 
-    def held(self) -> dict[str, tuple[int, str]]:
-        """What was found so far, for :meth:`back_to`."""
-        return dict(self._found)
-
-    def back_to(self, held: dict[str, tuple[int, str]]) -> None:
-        """Forgets what was found since."""
-        self._found = dict(held)
-
     def as_list(self) -> list[Finding]:
         """In the order of :data:`CODES`."""
         return list(self)
+
+
+def refuse(findings: Sequence[Finding], path: str) -> None:
+    """Raises :class:`TraceError`, naming ``path``, where there are any."""
+    if findings:
+        said = " ".join(str(finding) for finding in findings)
+        raise TraceError(f"{path}: {said} Record it again, or take a whole copy of it.")
+
+
+def refuse_damaged(findings: Sequence[Finding], path: str) -> None:
+    """Raises :class:`TraceError`, naming ``path``, where something that was in the file is lost."""
+    refuse([finding for finding in findings if finding.severity is Severity.LOST], path)

@@ -1,4 +1,4 @@
-"""Bytes of a trace file, whatever is wrong with it -> columns, repaired where that is safe.
+"""Bytes of a trace file, whatever is wrong with it -> entries, repaired where that is safe.
 
 Numbers with a fraction are kept as :class:`decimal.Decimal`: an absolute time stamp in µs with three
 decimals does not fit a float (its step there is 0.25 µs).
@@ -11,10 +11,8 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kinetoscope.trace.columns import Columns, InexactTimes, columns
-from kinetoscope.trace.errors import TraceError
 from kinetoscope.trace.fields import exactly
-from kinetoscope.trace.records import decode_whole
+from kinetoscope.trace.findings import TraceError
 from kinetoscope.trace.recover import CONTROL, place, recover
 from kinetoscope.trace.unzip import MAX_BYTES, unzip
 
@@ -30,27 +28,12 @@ _STRING_OR_WORD = re.compile(
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\', re.DOTALL)
 
 
-def read_whole(data: bytes, path: str, findings: Findings, max_bytes: int) -> tuple[Columns, Any]:
-    """The columns of a file's events, and the value of its ``deviceProperties``.
+def read_document(data: bytes, path: str, findings: Findings, max_bytes: int) -> tuple[list[Any], Any]:
+    """The entries of a file's ``traceEvents``, and the value of its ``deviceProperties``.
 
-    Raises :class:`TraceError`, naming ``path``, for empty and other files.
+    Raises :class:`TraceError`, naming ``path``, for an empty file and for one that is no trace.
     """
-    data = as_utf8(unzip(data, path, findings, max_bytes), path, findings)
-    for exact in (False, True) if data.count(b'"traceEvents"') < 2 else ():
-        whole = decode_whole(data, exact=exact)
-        if whole is None:
-            break
-        held = findings.held()
-        try:
-            return columns(whole[0], findings), whole[1]
-        except InexactTimes:
-            findings.back_to(held)
-    events, properties = _repaired(_text(data, path, findings), path, findings)
-    return columns(events, findings), properties
-
-
-def _repaired(text: str, path: str, findings: Findings) -> tuple[list[Any], Any]:
-    """The events, and the value of ``deviceProperties``, of a document that is not as the format says."""
+    text = read_text(data, path, findings, max_bytes)
     try:
         document = decode_json(text, path, findings)
     except TraceError:
@@ -60,13 +43,13 @@ def _repaired(text: str, path: str, findings: Findings) -> tuple[list[Any], Any]
         return recovered
     if isinstance(document, list):
         return document, None
-    found = document.get("traceEvents") if isinstance(document, dict) else None
-    if not isinstance(found, list):
+    entries = document.get("traceEvents") if isinstance(document, dict) else None
+    if not isinstance(entries, list):
         raise TraceError(
             f"{path}: this is JSON but no trace, it has no list traceEvents; "
             "give a file that export_chrome_trace wrote."
         )
-    return found, document.get("deviceProperties")
+    return entries, document.get("deviceProperties")
 
 
 def read_text(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES) -> str:
@@ -74,11 +57,18 @@ def read_text(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_B
 
     Raises :class:`TraceError`, naming ``path``, where there is none, or more than ``max_bytes`` of it.
     """
-    return _text(as_utf8(unzip(data, path, findings, max_bytes), path, findings), path, findings)
+    text = _decode(_as_utf8(unzip(data, path, findings, max_bytes), path, findings), findings)
+    if text.strip():
+        return text
+    if any(finding.code.startswith("gzip") for finding in findings):
+        raise TraceError(f"{path}: the gzip stream is damaged or cut off at its beginning; {_RECORD_AGAIN}.")
+    raise TraceError(
+        f"{path}: the file is empty (the profiler had not finished writing it?); {_RECORD_AGAIN}."
+    )
 
 
-def as_utf8(data: bytes, path: str, findings: Findings) -> bytes:
-    """A document's bytes as UTF-8; of UTF-16, which PowerShell's ``>`` writes, told by its first bytes.
+def _as_utf8(data: bytes, path: str, findings: Findings) -> bytes:
+    """A document's bytes as UTF-8.  UTF-16, which PowerShell's ``>`` writes, is known by its first bytes.
 
     Raises :class:`TraceError`, naming ``path``, for the formats of other programs.
     """
@@ -107,18 +97,7 @@ _OTHER_FORMATS = (
     (b"SQLite format 3\x00", 0, ("a database", "Nsight Systems cannot be read here; record it with torch")),
     (b"\x1f\x8b", 0, ("gzipped twice", "unpack it once (`gunzip FILE`)")),
 )
-"""How a file of another kind begins (or what it has at a place), what it is, and what to do"""
-
-
-def _text(data: bytes, path: str, findings: Findings) -> str:
-    text = _decode(data, findings)
-    if text.strip():
-        return text
-    if any(finding.code.startswith("gzip") for finding in findings):
-        raise TraceError(f"{path}: the gzip stream is damaged or cut off at its beginning; {_RECORD_AGAIN}.")
-    raise TraceError(
-        f"{path}: the file is empty (the profiler had not finished writing it?); {_RECORD_AGAIN}."
-    )
+"""Bytes that tell a file of another format, the place where they stand, what the file is, and what to do."""
 
 
 def _decode(data: bytes, findings: Findings) -> str:
@@ -133,7 +112,7 @@ def _decode(data: bytes, findings: Findings) -> str:
 
 
 def decode_json(text: str, path: str, findings: Findings) -> Any:
-    """The JSON of a document, with backslashes put right and numbers that are not finite left out.
+    """The value of a JSON document, with backslashes repaired and None for numbers that are not finite.
 
     Raises :class:`TraceError`, naming ``path``, for anything else that does not parse.
     """
@@ -171,45 +150,45 @@ def decode_json(text: str, path: str, findings: Findings) -> Any:
 
 
 def _loads(text: str, findings: Findings) -> tuple[Any, int]:
-    """The value, and how often NaN, Infinity or -Infinity was in it, as Python writes them."""
+    """The value, and how often NaN, Infinity or -Infinity stands in it, as Python writes them."""
     constants: list[str] = []
     several: list[int] = []
 
-    def whole(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs) and "traceEvents" in found:
+    def with_all_events(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) < len(pairs) and "traceEvents" in value:
             lists = [value for key, value in pairs if key == "traceEvents" and isinstance(value, list)]
             if len(lists) > 1:
                 several.append(len(lists) - 1)
-                found["traceEvents"] = [event for each in lists for event in each]
-        return found
+                value["traceEvents"] = [event for each in lists for event in each]
+        return value
 
     options: dict[str, Any] = {
         "parse_float": exactly,
         "parse_constant": constants.append,
-        "object_pairs_hook": whole if text.count('"traceEvents"') > 1 else None,
+        "object_pairs_hook": with_all_events if text.count('"traceEvents"') > 1 else None,
     }
     try:
         value = json.loads(text, **options)
     except json.JSONDecodeError as error:
-        # torch writes control characters in names as they are
+        # torch writes control characters in names without an escape
         if not error.msg.startswith("Invalid control character"):
             raise
         constants.clear()
         several.clear()
         value = json.loads(text, strict=False, **options)
-        found = [match for match in _STRING_OR_WORD.finditer(text) if CONTROL.search(match[0])]
-        findings.add("control-character", partial(place, text, found[0].start()), len(found))
+        strings = [match for match in _STRING_OR_WORD.finditer(text) if CONTROL.search(match[0])]
+        findings.add("control-character", partial(place, text, strings[0].start()), len(strings))
     if several:
         findings.add("several-lists", "the second traceEvents", sum(several))
     return value, len(constants)
 
 
 def _repair(text: str) -> tuple[str, dict[str, tuple[int, int]]]:
-    """Double each backslash that starts no escape (Windows paths, pytorch#98432); inf and nan to null
-    (kineto#105: the bandwidth of a copy of length 0).
+    """Double each backslash that starts no escape, and write null for inf and nan.
 
-    Returns the text, and by code of finding how often and where first.
+    Such backslashes come from Windows paths (pytorch#98432), and inf is the bandwidth of a copy of length 0
+    (kineto#105).  Returns the text, and for each code of a finding how often it was repaired and where first.
     """
     done: dict[str, tuple[int, int]] = {}
 

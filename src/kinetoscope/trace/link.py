@@ -8,27 +8,26 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from kinetoscope.trace.columns import CODE, NONE, among, by_lane
-from kinetoscope.trace.events import Kind
-from kinetoscope.trace.fields import integer
-from kinetoscope.trace.records import link_of
+from kinetoscope.trace.categories import Kind
+from kinetoscope.trace.columns import CODE, among, by_lane
+from kinetoscope.trace.fields import NONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kinetoscope.trace.columns import Columns
-    from kinetoscope.trace.events import LaneId
+    from kinetoscope.trace.fields import LaneId
     from kinetoscope.trace.findings import Findings
 
 
 def link_launches(columns: Columns, findings: Findings) -> None:
-    """Join GPU activities to the runtime or driver call of the same correlation id, whatever its name.
+    """Set ``launch``: the runtime or driver call of the same correlation id, whatever its name.
 
     One call (a graph launch) may own many activities.  An activity whose call is not in the file has no
-    ``launch``.  Where ranks were merged into one file, several processes use the same ids: a device
-    belongs to the process with which it shares ids that are not ambiguous, else to the process that has
-    its rank in order of appearance (ids are unique in one process only).  Where one process used an id
-    twice, the call is the last that began before the activity.
+    ``launch``.  Ids are unique in one process only.  Where ranks were merged into one file, several
+    processes use the same ids: a device belongs to the process with which it shares unambiguous ids, else to
+    the process that has the device's rank in order of appearance.  Where one process used an id twice, the
+    call is the last one that began before the activity.
     """
     launch = np.full(len(columns), NONE, np.int32)
     correlation = columns.correlation
@@ -70,23 +69,23 @@ class _Calls:
         self._first = sorted((begins[0], n) for n, begins in enumerate(self._begins.values()))
 
     def only(self, moment: int) -> int | str | None:
-        """The one process of which any began until then; None where there is none, or several."""
+        """The process whose calls alone began until ``moment`` (ns); None for no process, or several."""
         if self._first[0][0] > moment or (len(self._first) > 1 and self._first[1][0] <= moment):
             return None
         return list(self.of)[self._first[0][1]]
 
     def last(self, process: int | str, moment: int) -> int:
-        """The last of a process that began until then, else its first."""
+        """The last call of a process that began until ``moment`` (ns), else its first."""
         return self.of[process][max(0, bisect_right(self._begins[process], moment) - 1)]
 
 
 def _choose_all(
     columns: Columns, launch: NDArray[np.int32], groups: dict[int, _Calls], others: NDArray[np.intp]
 ) -> list[int]:
-    """Sets ``launch`` of the activities whose id several calls carry (``groups``).
+    """Set ``launch`` of the activities whose id several calls carry (``groups``).
 
-    ``others`` are those whose id one call carries.  Returns those of which it cannot be told, since the calls
-    are of several processes.
+    ``others`` are the activities whose id one call carries.  Returns the activities whose call cannot be
+    told, since the calls are of several processes.
     """
     owner = _process_of_device(columns, launch, groups, others)
     ambiguous = []
@@ -113,7 +112,7 @@ _Device: TypeAlias = "tuple[int | str, int | None]"
 
 
 def _device(lane: LaneId) -> _Device:
-    """Ranks that were merged may each call their GPU number 0, and be told apart by ``pid`` alone."""
+    """Merged ranks may each call their GPU number 0, so that only ``pid`` tells them apart."""
     return lane.pid, lane.device
 
 
@@ -148,7 +147,7 @@ def _process_of_device(
 
 
 def _note(columns: Columns, gpu: NDArray[np.intp], ambiguous: list[int], findings: Findings) -> None:
-    """What is odd about the GPU activities (positions ``gpu``)."""
+    """Report what is odd about the GPU activities (positions ``gpu``)."""
     launch, start = columns.launch[gpu], columns.start[gpu]
     early = (launch != NONE) & (start < columns.start[launch])
     overlapping = np.zeros(len(gpu), bool)
@@ -156,7 +155,7 @@ def _note(columns: Columns, gpu: NDArray[np.intp], ambiguous: list[int], finding
     for there in by_lane(columns, gpu):
         ends = np.maximum.accumulate(columns.ends(gpu[there]))
         overlapping[there[1:]] = (start[there[1:]] < ends[:-1]) & lasts[there[1:]]
-    # Of what is ambiguous it has been said that there is a call, and more than one.
+    # An ambiguous activity has calls, more than one, and that is reported already.
     orphan = launch == NONE
     orphan[among(gpu, ambiguous, len(columns))] = False
     codes = (("no-launch", orphan), ("before-its-launch", early), ("overlapping-stream", overlapping))
@@ -168,47 +167,40 @@ def _note(columns: Columns, gpu: NDArray[np.intp], ambiguous: list[int], finding
 def link_ops(columns: Columns) -> None:
     """Set ``named_op`` of calls and GPU activities that nesting gives no op, by External id.
 
-    Needed where a runtime call is on another thread than its op (files of 2021 number threads in two
+    This is needed where a runtime call is on another thread than its op (files of 2021 number threads in two
     ways).  An id that equals the correlation says nothing: Kineto of 2022 wrote one in place of the other.
     """
     calls, gpu = columns.where(Kind.CALL), np.flatnonzero(columns.on_gpu)
-    launch = columns.launch[gpu]
-    by_launch = np.where(launch == NONE, NONE, columns.op[launch])
-    without = [*calls[columns.op[calls] == NONE].tolist(), *gpu[by_launch == NONE].tolist()]
-    wanted = {at: number for at in without if (number := _external(columns, at))}
-    wanted = {at: number for at, number in wanted.items() if number != columns.correlation[at]}
-    if not wanted:
+    launch, external = columns.launch[gpu], columns.external
+    op = np.where(launch == NONE, NONE, columns.op[launch])
+    # Calls first: an activity whose call has found its op needs none of its own.
+    without = np.concatenate([calls[columns.op[calls] == NONE], gpu[op == NONE]])
+    wanted = without[(external[without] != NONE) & (external[without] != columns.correlation[without])]
+    if not len(wanted):
         return
+    asked = set(external[wanted].tolist())
     ops: dict[int, list[int]] = defaultdict(list)
-    asked = set(wanted.values())
-    for at in columns.where(Kind.OP).tolist():
-        if (number := _external(columns, at)) in asked:
+    all_ops = columns.where(Kind.OP)
+    for at, number in zip(all_ops.tolist(), external[all_ops].tolist(), strict=True):
+        if number in asked:
             ops[number].append(at)
-    # calls first: an activity whose call has found its op needs none of its own
-    for at in sorted(wanted, key=lambda at: columns.kind[at] != CODE[Kind.CALL]):
+    for at in wanted.tolist():
         call = int(columns.launch[at])
         if call != NONE and call in columns.named_op:
             continue
-        named = ops.get(wanted[at], [])
+        named = ops.get(int(external[at]), [])
         if len(named) <= _MOST_OPS:
-            found = [op for op in named if _could_own(columns, op, at)]
-            if len(found) == 1:
-                columns.named_op[at] = found[0]
+            owners = [op for op in named if _could_own(columns, op, at)]
+            if len(owners) == 1:
+                columns.named_op[at] = owners[0]
 
 
 _MOST_OPS = 64
-"""Ops of one External id, one a rank: what more have names none of them"""
-
-
-def _external(columns: Columns, at: int) -> int:
-    if columns.external is not None:
-        number = int(columns.external[at])
-        return 0 if number == NONE else number
-    link = link_of(columns.args[at])
-    return integer(link.external if link.external is not None else link.external_2021) or 0
+"""Ops of one External id, one for each rank; an id that more ops have names none of them."""
 
 
 def _could_own(columns: Columns, op: int, at: int) -> bool:
+    """Whether the process and the times of an op allow it to own the call or GPU activity ``at``."""
     start, lane = columns.start[at], _lane(columns, op)
     if columns.kind[at] == CODE[Kind.CALL]:
         begin, length = int(columns.start[op]), int(columns.dur[op])

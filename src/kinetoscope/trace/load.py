@@ -8,22 +8,19 @@ bare list of events, plain or gzipped.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
-from kinetoscope.trace.build import build
-from kinetoscope.trace.columns import NONE, Columns, among, distinct
-from kinetoscope.trace.errors import TraceError
-from kinetoscope.trace.events import Kind, Trace
-from kinetoscope.trace.findings import Finding, Findings, Severity
+from kinetoscope.trace.categories import Kind
+from kinetoscope.trace.columns import Columns, among, distinct
+from kinetoscope.trace.events import Trace, build_events, build_steps
+from kinetoscope.trace.fast_reader import read_fast
+from kinetoscope.trace.fields import NONE
+from kinetoscope.trace.findings import Findings, TraceError, refuse, refuse_damaged
 from kinetoscope.trace.link import link_launches, link_ops
-from kinetoscope.trace.nest import nest
-from kinetoscope.trace.parse import parse
-from kinetoscope.trace.steps import build_steps, find_steps
-from kinetoscope.trace.unfinished import cut_unfinished
+from kinetoscope.trace.nest import cut_unfinished, nest
+from kinetoscope.trace.steps import find_steps
 from kinetoscope.trace.unzip import MAX_BYTES
-
-__all__ = ["TraceError", "load", "load_whole", "loads"]
 
 
 def load(path: str | os.PathLike[str], *, strict: bool = False, max_bytes: int = MAX_BYTES) -> Trace:
@@ -48,23 +45,22 @@ def load(path: str | os.PathLike[str], *, strict: bool = False, max_bytes: int =
 def loads(data: bytes, path: str, *, strict: bool = False, max_bytes: int = MAX_BYTES) -> Trace:
     """Read a trace from the bytes of its file, as :func:`load` does; ``path`` is used in messages only."""
     findings = Findings()
-    document = parse(data, path, findings, max_bytes)
-    found = document.columns
-    cut_unfinished(found, findings)
-    nest(found, findings)
-    link_launches(found, findings)
-    link_ops(found)
-    _note_missing(found, findings)
+    columns, device_names = _read(data, path, findings, max_bytes)
+    cut_unfinished(columns, findings)
+    nest(columns, findings)
+    link_launches(columns, findings)
+    link_ops(columns)
+    _note_missing(columns, findings)
     if strict:
         refuse(findings.as_list(), path)
-    steps = find_steps(found)
+    steps = find_steps(columns)
     return Trace(
         path=path,
-        events=partial(build, found),
+        events=partial(build_events, columns),
         steps=partial(build_steps, steps),
-        device_names=document.device_names,
+        device_names=device_names,
         findings=findings.as_list(),
-        columns=found,
+        columns=columns,
         steps_at=steps,
     )
 
@@ -79,33 +75,43 @@ def load_whole(path: str | os.PathLike[str]) -> Trace:
     return trace
 
 
-def refuse(findings: Sequence[Finding], path: str) -> None:
-    """Raises :class:`TraceError` where there are any."""
-    if findings:
-        said = " ".join(str(finding) for finding in findings)
-        raise TraceError(f"{path}: {said} Record it again, or take a whole copy of it.")
+def _read(data: bytes, path: str, findings: Findings, max_bytes: int) -> tuple[Columns, dict[int, str]]:
+    """The events, and the GPU names by device number: in pieces if the file has no fault, else as a whole."""
+    read = read_fast(data, findings, max_bytes)
+    if read is None:
+        # Most files have no fault, and these modules take longer to import than a small trace to read.
+        from kinetoscope.trace.entries import read_entries
+        from kinetoscope.trace.lenient_reader import read_document
+
+        entries, properties = read_document(data, path, findings, max_bytes)
+        return read_entries(entries, findings), _device_names(properties)
+    return read[0], _device_names(read[1])
 
 
-def refuse_damaged(findings: Sequence[Finding], path: str) -> None:
-    """Raises :class:`TraceError` where something that was in the file is lost."""
-    refuse([finding for finding in findings if finding.severity is Severity.LOST], path)
+def _device_names(properties: Any) -> dict[int, str]:
+    """GPU name by device number, from Kineto's ``deviceProperties``."""
+    names: dict[int, str] = {}
+    for entry in properties if isinstance(properties, list) else []:
+        if isinstance(entry, dict) and isinstance(entry.get("id"), int) and entry.get("name"):
+            names[entry["id"]] = str(entry["name"])
+    return names
 
 
-def _note_missing(found: Columns, findings: Findings) -> None:
-    """Say so where a trace holds nothing to show, or launches and nothing that they launched."""
-    if not len(found):
+def _note_missing(columns: Columns, findings: Findings) -> None:
+    """Report that a trace holds no events, or launches without the activities that they started."""
+    if not len(columns):
         findings.add("no-events", "the end of the file")
-    calls = found.where(Kind.CALL)
-    names = [n for n in distinct(found.name[calls]).tolist() if _launches(found.names[n].lower())]
-    launching = calls[among(found.name[calls], names, len(found.names))]
+    calls = columns.where(Kind.CALL)
+    names = [n for n in distinct(columns.name[calls]).tolist() if _launches(columns.names[n].lower())]
+    launching = calls[among(columns.name[calls], names, len(columns.names))]
     code = "no-gpu-events"
-    if found.on_gpu.any():
-        # Every launch in the whole traces that we know has started something that is in the file.
+    if columns.on_gpu.any():
+        # In every whole trace that we know, each launch started an activity that is in the file.
         code = "lost-activity"
-        answered = among(launching, found.launch[found.launch != NONE], len(found))
-        launching = launching[~answered & (found.correlation[launching] != NONE)]
+        answered = among(launching, columns.launch[columns.launch != NONE], len(columns))
+        launching = launching[~answered & (columns.correlation[launching] != NONE)]
     if len(launching):
-        findings.add(code, found.place(int(launching[0])), len(launching))
+        findings.add(code, columns.place(int(launching[0])), len(launching))
 
 
 def _launches(name: str) -> bool:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kinetoscope.trace.columns import CODE, KINDS, NONE
-from kinetoscope.trace.events import Kind
+from kinetoscope.trace.categories import Kind
+from kinetoscope.trace.columns import CODE, KINDS, by_lane, groups
+from kinetoscope.trace.fields import NONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,68 +16,125 @@ if TYPE_CHECKING:
     from kinetoscope.trace.columns import Columns
     from kinetoscope.trace.findings import Findings
 
-_OUTER_FIRST = {Kind.ANNOTATION: 0, Kind.OP: 1, Kind.CALL: 2, Kind.PYTHON: 0}
-"""What lies outside where two events have the same range."""
-
 OVERRUN = 1000
 """ns by which a child may end after its parent.
 
 A file in whole µs has start and duration cut off separately, so that an end may be up to 1 µs late
-(pytorch#101861).  Beyond that two events overlap and neither is the other's child.
+(pytorch#101861).  Two events that overlap by more are siblings.
 """
 
+_OUTER_FIRST = {Kind.ANNOTATION: 0, Kind.OP: 1, Kind.CALL: 2, Kind.PYTHON: 0}
+"""The kinds that nest; of two events of the same range the one with the lower number is outside."""
 
 _FEW = 100
-"""Events of a thread that are sooner taken one by one"""
+"""Threads with at most so many events are faster nested one by one."""
 _MOST_ROUNDS, _MOST_LOOKS = 200, 16
-"""Real threads take up to 50 rounds, and 4 to 9 looks an event"""
+"""Real threads take up to 50 rounds, and 4 to 9 looks per event."""
+
+
+def cut_unfinished(columns: Columns, findings: Findings) -> None:
+    """End Python frames whose return the profiler missed where the next frame begins, and mark them.
+
+    A call into C whose return was missed is written as ending when profiling ends (pytorch/pytorch#193440),
+    so that every later frame would seem to lie inside it.  A frame is cut where the next frame begins that is
+    not its child by ``Python parent id``.  Only frames that all end at the last moment of their thread are
+    looked at.
+    """
+    frames = columns.where(Kind.PYTHON)
+    for on_thread in by_lane(columns, frames):
+        thread = frames[on_thread]
+        ends = columns.ends(thread)
+        _cut(columns, thread[ends == ends.max()])
+    marked = np.flatnonzero(columns.unfinished)
+    if len(marked):
+        findings.add("unfinished", columns.place(int(marked[0])), len(marked))
+
+
+def _cut(columns: Columns, last: NDArray[np.intp]) -> None:
+    """``last``: the frames of a thread that end with it, in order of start."""
+    if len(last) < 2:
+        return
+    ids, parents = columns.frame[last].tolist(), columns.frame_parent[last].tolist()
+    known = {NONE, *ids}
+    open_frames: list[int] = []
+    for n, (parent, number) in enumerate(zip(parents, ids, strict=True)):
+        if number == NONE or parent not in known:
+            continue
+        sibling = None
+        while open_frames and ids[open_frames[-1]] != parent:
+            sibling = open_frames.pop()
+            at = last[sibling]
+            columns.dur[at] = columns.start[last[n]] - columns.start[at]
+            columns.unfinished[at] = True
+        if sibling is not None and parents[sibling] == parent:
+            # It ends with the frames whose end was missed.
+            columns.unfinished[last[n]] = True
+        open_frames.append(n)
 
 
 def nest(columns: Columns, findings: Findings) -> None:
-    """Set ``parent`` of annotations, ops and calls, and apart from them of Python frames; and ``op``.
+    """Set ``parent`` of annotations, ops and calls, and apart from them of Python frames.
 
-    Frames are kept apart because C-call frames that are never closed would swallow the ops after them
-    (pytorch#193440).  ``findings``: ops, annotations and calls that overlap and neither holds the other.
+    Also sets what follows from it: ``nested``, ``first``, ``behind`` and ``op``.  Frames are kept apart
+    because calls into C that are never closed would swallow the ops after them (pytorch#193440).  Adds to
+    ``findings``: ``crossing``, for ops, annotations and calls.
     """
     ranks = np.array([_OUTER_FIRST.get(kind, NONE) for kind in KINDS], np.int8)
     rank = ranks[columns.kind]
-    there = np.flatnonzero(rank != NONE)
-    order = there[np.lexsort((columns.index[there], rank[there], -columns.dur[there], columns.start[there]))]
-    frames = columns.kind[order] == CODE[Kind.PYTHON]
-    thread = columns.lane[order] * 2 + frames
-    by_thread = np.argsort(thread, kind="stable")
-    bounds = np.flatnonzero(np.diff(thread[by_thread])) + 1
-    parent, op = np.full(len(columns), NONE, np.int32), np.full(len(columns), NONE, np.int32)
+    nests = np.flatnonzero(rank != NONE)
+    order = nests[np.lexsort((columns.index[nests], rank[nests], -columns.dur[nests], columns.start[nests]))]
+    is_frame = columns.kind[order] == CODE[Kind.PYTHON]
+    threads = groups(columns.lane[order] * 2 + is_frame)
+    columns.parent = np.full(len(columns), NONE, np.int32)
     crossing: list[int] = []
-    for inside in np.split(by_thread, bounds) if len(order) else ():
-        at = order[inside]
-        start, end, is_op = columns.start[at], columns.ends(at), columns.kind[at] == CODE[Kind.OP]
-        outer = _outer(start, end) if len(at) > _FEW else None
-        if outer is not None:
-            parent[at], op[at] = _at(at, outer), _at(at, _innermost(outer, is_op))
-            continue
-        parent[at], op[at], crosses = _nest(start.tolist(), end.tolist(), at.tolist(), is_op.tolist())
-        if crosses and not frames[inside[0]]:
-            crossing += inside[crosses].tolist()
+    for thread in threads:
+        at = order[thread]
+        start, end = columns.start[at], columns.ends(at)
+        outer = parents_at_once(start, end) if len(at) > _FEW else None
+        if outer is None:
+            in_turn, crosses = parents_in_turn(start.tolist(), end.tolist())
+            outer = np.array(in_turn, np.intp)
+            if crosses and not is_frame[thread[0]]:
+                crossing += thread[crosses].tolist()
+        columns.parent[at] = np.where(outer == NONE, NONE, at[outer])
     if crossing:
         findings.add("crossing", columns.place(int(order[min(crossing)])), len(crossing))
-    columns.parent, columns.nested, columns.op = parent, order, op
+    columns.nested = order[np.concatenate(threads)].astype(np.int32) if threads else columns.nested
+    _set_ranges(columns)
+    columns.op = columns.innermost(columns.kind == CODE[Kind.OP])
 
 
-def _at(at: NDArray[np.intp], which: NDArray[np.intp]) -> NDArray[np.intp]:
-    """``at[which]``, and NONE where that is NONE."""
-    return np.where(which == NONE, NONE, at[which])
+def _set_ranges(columns: Columns) -> None:
+    """Set ``first`` and ``behind``.
+
+    What is inside an event follows it in ``nested`` without a gap, up to the last child of its last child and
+    so on.  Every event looks at its last child first, and then where that one looks: the distance doubles.
+    """
+    count = len(columns.nested)
+    columns.first, columns.behind = np.zeros((2, len(columns)), np.int32)
+    columns.first[columns.nested] = np.arange(count)
+    parent = columns.parent[columns.nested]
+    inside = np.flatnonzero(parent != NONE)
+    last = np.arange(count, dtype=np.int32)
+    last[columns.first[parent[inside]]] = inside  # of several children the assignment that stays is the last
+    looking = np.flatnonzero(last != np.arange(count))
+    while len(looking):
+        further = last[last[looking]]
+        is_further = further != last[looking]
+        looking = looking[is_further]
+        last[looking] = further[is_further]
+    columns.behind[columns.nested] = last + 1
 
 
-def _outer(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.intp] | None:
-    """(n) for the events of a thread, in order, which of them each one's parent is, or NONE.
+def parents_at_once(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.intp] | None:
+    """(n) the parent (0 for the first event) of each event of a thread, or NONE; they are given in order.
 
     None where two overlap and neither holds the other, and where it would take long to find out.
 
-    The parent is the last event before that has not ended.  All look at the one before first; whoever finds
-    that one ended looks on from where *that* one looks now: what lies between ended earlier still.  So the
-    distance doubles, and a row of n siblings takes log n rounds.  Out of m nested ones that end together the
-    next takes m.
+    The parent is the last event before that has not ended.  Every event looks at the one before it first.
+    If that one has ended, it looks on from where *that* one looks now: what lies between ended earlier
+    still.  So the distance doubles, and a row of n siblings takes log n rounds.  After m nested events that
+    end together, the next event takes m rounds.
     """
     outer = np.arange(-1, len(start) - 1)
     looking = np.arange(1, len(start))
@@ -87,7 +145,7 @@ def _outer(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.intp]
             return None
         at = outer[looking]
         begin, until = start[looking], end[at]
-        # a zero-length event at the very end is inside; one that lasts has come after it
+        # A zero-length event at the very end is inside; an event with a length comes after.
         ended = (begin > until) | ((begin == until) & (end[looking] != until))
         looking = looking[ended]
         outer[looking] = outer[at[ended]]
@@ -97,49 +155,26 @@ def _outer(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.intp]
     return outer if holds.all() else None
 
 
-def _innermost(outer: NDArray[np.intp], wanted: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """(n) the innermost that is ``wanted`` of each event and those around it, or NONE."""
-    found = np.where(wanted, np.arange(len(outer)), outer)
-    looking = np.flatnonzero(~wanted & (outer != NONE))
-    while len(looking):
-        at = found[looking]
-        looking, at = looking[~wanted[at]], at[~wanted[at]]
-        found[looking] = found[at]
-        looking = looking[found[looking] != NONE]
-    return found
+def parents_in_turn(start: list[int], end: list[int]) -> tuple[list[int], list[int]]:
+    """The parents of the events of a thread as :func:`parents_at_once`, and which events cross others.
 
-
-def _nest(
-    start: list[int], end: list[int], at: list[int], is_op: list[bool]
-) -> tuple[list[int], list[int], list[int]]:
-    """For the n events of a thread, in order: their parents, their ops, and which cross others (n or more).
-
-    ``at``: the positions that parents and ops are given as.  An event is among those that cross once for
-    each that it overlaps.
+    An event is among those that cross once for each event that it overlaps.
     """
-    parent, op, crossing = [NONE] * len(at), [NONE] * len(at), []
-    # those that are open, outermost first
-    ends: list[int] = []
-    outers: list[int] = []
-    for n, begin in enumerate(start):
-        until = end[n]
-        own = NONE
-        while ends:
-            outer_end = ends[-1]
+    parent, crossing = [NONE] * len(start), []
+    # the open events, outermost first
+    open_events: list[int] = []
+    for n, (begin, until) in enumerate(zip(start, end, strict=True)):
+        while open_events:
+            outer_end = end[open_events[-1]]
             if begin < outer_end:
                 if until <= outer_end + OVERRUN:
-                    outer = outers[-1]
-                    parent[n], own = at[outer], op[outer]
+                    parent[n] = open_events[-1]
                     break
                 crossing.append(n)
             elif begin == outer_end == until:
-                # a zero-length event at the very end is inside; one that lasts has come after it
-                outer = outers[-1]
-                parent[n], own = at[outer], op[outer]
+                # A zero-length event at the very end is inside; an event with a length comes after.
+                parent[n] = open_events[-1]
                 break
-            ends.pop()
-            outers.pop()
-        op[n] = at[n] if is_op[n] else own
-        ends.append(until)
-        outers.append(n)
-    return parent, op, crossing
+            open_events.pop()
+        open_events.append(n)
+    return parent, crossing

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kinetoscope.trace.categories import STEP_NAME
-from kinetoscope.trace.columns import NONE, among
-from kinetoscope.trace.events import Kind, Step
+from kinetoscope.trace.categories import STEP_NAME, Kind
+from kinetoscope.trace.columns import among
+from kinetoscope.trace.fields import NONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kinetoscope.trace.columns import Columns
-    from kinetoscope.trace.events import Event
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +38,7 @@ def find_steps(columns: Columns) -> list[StepAt]:
     process; without a known launch, to the step in whose range it began.
     """
     numbers = {
-        n: int(found[1]) for n, text in enumerate(columns.names) if (found := STEP_NAME.fullmatch(text))
+        n: int(match[1]) for n, text in enumerate(columns.names) if (match := STEP_NAME.fullmatch(text))
     }
     annotations = columns.where(Kind.ANNOTATION)
     marks = annotations[among(columns.name[annotations], list(numbers), len(columns.names))]
@@ -59,11 +58,12 @@ def find_steps(columns: Columns) -> list[StepAt]:
 
 
 class _Begun:
-    """Which of some events begin in the CPU range of a step: of one at most in each process.
+    """Which events begin in the CPU range of which step.
 
-    Where several steps of a process overlap, as they should not, an event is of the one that began last.
-    Where several processes are in one file, an event belongs to the steps of its own; one of a process
-    without steps (a container may see other process ids than the profiler) to any.
+    Where several steps of a process overlap, which should not happen, an event belongs to the step that began
+    last.  Where a file holds several processes, an event belongs to the steps of its own process.  If that
+    process has no steps (a container may see other process ids than the profiler), the event belongs to the
+    steps of every process.
     """
 
     def __init__(
@@ -74,7 +74,10 @@ class _Begun:
         begins: NDArray[np.intp],
         has_process: NDArray[np.bool_],
     ) -> None:
-        """``begins``: the event whose begin and process count in place of each of ``events``."""
+        """``begins``: the event whose begin and process count in place of each of ``events``.
+
+        ``has_process``: whether that process is known.
+        """
         self.columns = columns
         self.when = columns.start[begins]
         self.order = np.argsort(self.when, kind="stable")
@@ -84,14 +87,14 @@ class _Begun:
             np.sort(ends), self.when, "right"
         )
         self.shared: dict[int, list[int]] | None = None
-        """by step, where some overlap"""
+        """which of ``events`` are in each step; None where no steps overlap"""
         if (around > 1).any():
             self.shared = self._share(marks, begins, has_process)
 
     def _share(
         self, marks: NDArray[np.intp], begins: NDArray[np.intp], has_process: NDArray[np.bool_]
     ) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {mark: [] for mark in marks.tolist()}
+        in_step: dict[int, list[int]] = {mark: [] for mark in marks.tolist()}
         start, end = self.columns.start, self.columns.end
         ahead = marks.tolist()[::-1]
         open_steps: dict[int | str, list[int]] = defaultdict(list)
@@ -103,18 +106,17 @@ class _Begun:
                 open_steps[_process(self.columns, mark)].append(mark)
             own = _process(self.columns, int(begins[n])) if has_process[n] else None
             is_known = own is not None and _last_open(open_steps.get(own), end, moment) is not None
-            for process in (
-                [own] if own is not None and is_known else list(islice(open_steps, _MOST_PROCESSES))
-            ):
+            processes = [own] if own is not None and is_known else list(islice(open_steps, _MOST_PROCESSES))
+            for process in processes:
                 mark = _last_open(open_steps[process], end, moment)
                 if mark is None:
                     del open_steps[process]
                 else:
-                    found[mark].append(n)
-        return found
+                    in_step[mark].append(n)
+        return in_step
 
     def in_step(self, mark: int) -> NDArray[np.intp]:
-        """Which (0 for the first of ``events``), in their order."""
+        """Which of ``events`` (0 for the first) begin in the step ``mark``, in their order."""
         if self.shared is not None:
             return np.sort(np.array(self.shared[mark], np.intp))
         start = self.columns.start[mark]
@@ -124,11 +126,12 @@ class _Begun:
 
 
 _MOST_PROCESSES = 64
-"""with steps to which an event of none of them belongs: a made-up file costs no more than a real one"""
+"""An event of a process without steps belongs to the steps of so many processes at most, so that no file can
+make this slow."""
 
 
 def _last_open(steps: list[int] | None, end: NDArray[np.int64], moment: int) -> int | None:
-    """The last of ``steps`` that is open; those after it, which have ended, are taken away."""
+    """The last of ``steps`` that has not ended at ``moment`` (ns); removes the ended ones after it."""
     while steps and end[steps[-1]] <= moment:
         steps.pop()
     return steps[-1] if steps else None
@@ -136,16 +139,3 @@ def _last_open(steps: list[int] | None, end: NDArray[np.int64], moment: int) -> 
 
 def _process(columns: Columns, at: int) -> int | str:
     return columns.lanes[int(columns.lane[at])].pid
-
-
-def build_steps(steps: list[StepAt], events: list[Event]) -> list[Step]:
-    """The same with events in place of positions."""
-    return [
-        Step(
-            number=step.number,
-            event=events[step.event],
-            cpu=[events[at] for at in step.cpu.tolist()],
-            gpu=[events[at] for at in step.gpu.tolist()],
-        )
-        for step in steps
-    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
-from kinetoscope.trace.errors import TraceError
+from kinetoscope.trace.findings import TraceError
 
 if TYPE_CHECKING:
     from kinetoscope.trace.findings import Findings
