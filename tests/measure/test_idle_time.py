@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinetoscope.measure.idle_time import CAUSES, _Waits, find_gaps, idle_by_cause, launch_delays
+from kinetoscope.measure.idle_time import CAUSES, _Waits, find_gaps, launch_delays
 from kinetoscope.measure.intervals import busy
 from kinetoscope.measure.steps import step_table, whole_row
 
-from .made import Made
+from .made import Made, busy_between
 
 if TYPE_CHECKING:
     from conftest import Read
@@ -205,13 +205,13 @@ def test_the_causes_add_up_to_the_idle_time_exactly(trace: Trace) -> None:
         assert min(parts) >= 0
         assert row.gpu_busy + row.idle == row.span
         start = row.events[0].start
-        assert row.gpu_busy == busy(trace.gpu, start, start + row.span)
+        assert row.gpu_busy == busy_between(trace.gpu, start, start + row.span)
         own = [event for event in row.events if event.kind.on_gpu]
         assert row.busy == busy(own)
         assert row.launches == len({id(event.launch) for event in own if event.launch is not None})
         if row.window is not None:
             window = row.window
-            assert window.busy == busy(trace.gpu, window.start, window.end)
+            assert window.busy == busy_between(trace.gpu, window.start, window.end)
             assert 0 <= window.waiting <= window.length - window.busy
 
 
@@ -219,18 +219,21 @@ def test_the_causes_add_up_to_the_idle_time_exactly(trace: Trace) -> None:
 def test_they_do_between_any_two_times(trace: Trace, one: int, other: int) -> None:
     start, end = sorted((one * 1000, other * 1000))
     inside = min(end, trace.end) - min(start, trace.end)
-    found = idle_by_cause(find_gaps(trace), start, end)
-    assert sum(found.values()) == inside - busy(trace.gpu, start, min(end, trace.end))
+    idle = find_gaps(trace).idle(start, end)
+    assert sum(idle.values()) == inside - busy_between(trace.gpu, start, min(end, trace.end))
 
 
 @given(any_trace())
 def test_gaps_are_what_activities_leave(trace: Trace) -> None:
     reached = 0
-    for gap in find_gaps(trace):
-        assert gap.start >= reached
-        assert all(begin < end for begin, end, _ in gap.parts())
-        assert busy(trace.gpu, gap.start, gap.end) == 0
-        reached = gap.end
+    gaps = find_gaps(trace)
+    for parts in map(gaps.parts, range(len(gaps))):
+        start, end = parts[0][0], parts[-1][1]
+        assert start >= reached
+        assert all(begin < end for begin, end, _ in parts)
+        assert [end for _, end, _ in parts[:-1]] == [begin for begin, _, _ in parts[1:]]
+        assert busy_between(trace.gpu, start, end) == 0
+        reached = end
 
 
 @pytest.mark.parametrize("name", ["geglu_eager", "geglu_cudagraph", "linear_1024_32_64_eager", "geglu_liger"])
@@ -238,5 +241,7 @@ def test_real_sums(sample: Read, name: str) -> None:
     trace = sample(name)
     for row in step_table(trace):
         assert sum(getattr(row, f"idle_{cause}") for cause in CAUSES) == row.idle
-        assert row.idle == row.span - busy(trace.gpu, row.events[0].start, row.events[0].start + row.span)
+        assert row.idle == row.span - busy_between(
+            trace.gpu, row.events[0].start, row.events[0].start + row.span
+        )
         assert row.idle_unknown == 0

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinetoscope.measure.intervals import busy, span
+from kinetoscope.measure.intervals import Union, busy, span
 from kinetoscope.trace import Event, Kind, LaneId
+from kinetoscope.trace.columns import columns_of
+
+from .made import Made
 
 LANE = LaneId(0, 7, 7, 0)
 RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 25)), max_size=12)
@@ -22,11 +26,23 @@ def test_busy_is_the_union(ranges: list[tuple[int, int]]) -> None:
     assert busy(events(ranges)) == len(covered)
 
 
+def test_busy_before_zero() -> None:
+    assert busy(events([(-30, 10), (-25, 20)])) == 25
+
+
 @given(RANGES, st.integers(0, 60), st.integers(0, 60))
-def test_busy_within_bounds(ranges: list[tuple[int, int]], one: int, other: int) -> None:
+def test_a_union_knows_what_it_covers_between_two_times(
+    ranges: list[tuple[int, int]], one: int, other: int
+) -> None:
     first, last = sorted((one, other))
-    covered = {tick for start, dur in ranges for tick in range(start, start + dur) if first <= tick < last}
-    assert busy(events(ranges), first, last) == len(covered)
+    made = Made().call("the beginning", 0, 0)
+    for start, dur in ranges:
+        made.activity(start, start + dur)
+    columns = columns_of(made.trace())
+    union = Union.of(columns, np.flatnonzero(columns.on_gpu))
+    covered = {tick for start, dur in ranges for tick in range(start, start + dur)}
+    assert union.covered() == 1000 * len(covered)
+    assert union.covered(first * 1000, last * 1000) == 1000 * sum(first <= tick < last for tick in covered)
 
 
 @given(RANGES)

@@ -24,10 +24,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -37,7 +36,7 @@ from kinetoscope.trace.events import columns_of
 from kinetoscope.trace.fields import NONE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -53,8 +52,8 @@ CAUSES: dict[Cause, str] = {
     "end": "nothing ran any more in the step",
     "unknown": "the launch of what ran next is not in the file",
 }
-"""What each cause means, for the reference page.  :func:`find_gaps` gives all but ``end``, which
-:func:`idle_by_cause` gives; only what comes after the last activity of a trace is ``end`` already."""
+"""What each cause means, for the reference page.  Of the gaps of a trace only the last one, after all
+activities, is ``end``; :meth:`Gaps.idle` has it for any time that ends in a gap."""
 
 RETURNS_AT_ONCE = frozenset(
     "Async Capturing Create Get Launch Load Occupancy Peek Query Record Set Wait".split()
@@ -69,29 +68,8 @@ _WORD = re.compile(r"[A-Z][a-z]+")
 _HOST_COPY = re.compile(r"DtoH|HtoD|DeviceToHost|HostToDevice")
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """A stretch of time without any GPU activity, and the cause of each part of it."""
-
-    start: int
-    """ns"""
-    pieces: tuple[tuple[int, Cause], ...]
-    """(end in ns, cause) of each part, in order; the last ends where the gap does"""
-
-    @property
-    def end(self) -> int:
-        """ns"""
-        return self.pieces[-1][0]
-
-    def parts(self) -> Iterator[tuple[int, int, Cause]]:
-        """(start, end, cause) of each part, in order."""
-        ends = [self.start, *(end for end, _ in self.pieces)]
-        for (start, end), (_, cause) in zip(pairwise(ends), self.pieces, strict=True):
-            yield start, end, cause
-
-
-@dataclass(frozen=True, slots=True)
-class Gaps(Sequence[Gap]):
+@dataclass(frozen=True)
+class Gaps:
     """m gaps, in order.  Each is ``sync`` first, then ``cpu``, then one more cause; any part may be empty."""
 
     start: NDArray[np.int64]
@@ -108,17 +86,41 @@ class Gaps(Sequence[Gap]):
     def __len__(self) -> int:
         return len(self.start)
 
-    @overload
-    def __getitem__(self, at: int) -> Gap: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Gap]: ...
-    def __getitem__(self, at: int | slice) -> Gap | list[Gap]:
-        if isinstance(at, slice):
-            return [self[n] for n in range(len(self))[at]]
+    def parts(self, at: int) -> list[tuple[int, int, Cause]]:
+        """(start, end, cause) of each part of one gap, in order, without those that are empty."""
         bounds = [int(column[at]) for column in (self.start, self.waited, self.begun, self.end)]
         causes: tuple[Cause, ...] = ("sync", "cpu", tuple(CAUSES)[self.last[at]])
-        parts = zip(pairwise(bounds), causes, strict=True)
-        return Gap(bounds[0], tuple((end, cause) for (begin, end), cause in parts if end > begin))
+        parts = zip(bounds, bounds[1:], causes, strict=False)
+        return [(start, end, cause) for start, end, cause in parts if end > start]
+
+    def idle(self, start: int, end: int) -> dict[Cause, int]:
+        """ns between ``start`` and ``end`` in which the GPU was idle, by cause; they add up to all idle time.
+
+        A gap that lasts until ``end`` or longer is ``end``, except for its ``sync`` part: what ends that gap
+        was launched for a later time.
+        """
+        idle = dict.fromkeys(CAUSES, 0)
+        first = max(0, int(np.searchsorted(self.start, start, "right")) - 1)
+        behind = int(np.searchsorted(self.start, end, "left"))
+        # All gaps but the first and the last lie inside.
+        if behind - first > 2:
+            for cause, before in self._before.items():
+                idle[cause] = int(before[behind - 1] - before[first + 1])
+        for at in {first, behind - 1} if behind > first else ():
+            for begin, finish, cause in self.parts(at):
+                length = min(finish, end) - max(begin, start)
+                if length > 0:
+                    idle["end" if self.end[at] >= end and cause != "sync" else cause] += length
+        return idle
+
+    @cached_property
+    def _before(self) -> dict[Cause, NDArray[np.int64]]:
+        """(m + 1) ns of each cause in all gaps before each."""
+        rest = self.end - self.begun
+        by_cause = {cause: np.where(self.last == number, rest, 0) for cause, number in _NUMBER.items()}
+        by_cause["sync"] = self.waited - self.start
+        by_cause["cpu"] = self.begun - self.waited
+        return {cause: np.append(0, np.cumsum(lengths)) for cause, lengths in by_cause.items()}
 
 
 def find_gaps(trace: Trace) -> Gaps:
@@ -164,46 +166,6 @@ def first_started(launch: NDArray[np.int32]) -> NDArray[np.intp]:
     _, first, which = np.unique(launch, return_index=True, return_inverse=True)
     first_of_launch: NDArray[np.intp] = first[which]
     return first_of_launch
-
-
-def idle_by_cause(gaps: Gaps, start: int, end: int) -> dict[Cause, int]:
-    """ns between ``start`` and ``end`` in which the GPU was idle, by cause; they add up to all idle time.
-
-    ``gaps`` are those of :func:`find_gaps`.  A gap that lasts until ``end`` or longer is ``end``, except for
-    its ``sync`` part: what ends that gap was launched for a later time.
-    """
-    return Idle(gaps).between(start, end)
-
-
-class Idle:
-    """The idle time of a trace by cause, summed up so that many steps can be asked about."""
-
-    def __init__(self, gaps: Gaps) -> None:
-        self._gaps = gaps
-        rest = gaps.end - gaps.begun
-        by_cause = {cause: np.where(gaps.last == number, rest, 0) for cause, number in _NUMBER.items()}
-        by_cause["sync"] = gaps.waited - gaps.start
-        by_cause["cpu"] = gaps.begun - gaps.waited
-        self._before = {cause: np.append(0, np.cumsum(lengths)) for cause, lengths in by_cause.items()}
-
-    def between(self, start: int, end: int) -> dict[Cause, int]:
-        """As :func:`idle_by_cause`."""
-        idle = dict.fromkeys(CAUSES, 0)
-        first = max(0, int(np.searchsorted(self._gaps.start, start, "right")) - 1)
-        behind = int(np.searchsorted(self._gaps.start, end, "left"))
-        # All gaps but the first and the last lie inside.
-        if behind - first > 2:
-            for cause, before in self._before.items():
-                idle[cause] = int(before[behind - 1] - before[first + 1])
-        for gap in {first: 0, behind - 1: 0} if behind > first else ():
-            self._add(idle, self._gaps[gap], start, end)
-        return idle
-
-    def _add(self, idle: dict[Cause, int], gap: Gap, start: int, end: int) -> None:
-        for begin, finish, cause in gap.parts():
-            length = min(finish, end) - max(begin, start)
-            if length > 0:
-                idle["end" if gap.end >= end and cause != "sync" else cause] += length
 
 
 def launch_delays(activities: Iterable[Event]) -> list[int]:

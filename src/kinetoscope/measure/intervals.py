@@ -16,21 +16,15 @@ if TYPE_CHECKING:
     from kinetoscope.trace.columns import Columns
 
 
-def busy(events: Iterable[Event], start: int | None = None, end: int | None = None) -> int:
-    """ns covered by at least one of ``events``: the length of the union of their intervals.
-
-    What lies before ``start`` or after ``end`` (ns) doesn't count.
-    """
-    covered = 0
-    reached: int | None = start
-    for begin, finish in sorted((event.start, event.end) for event in events):
-        if end is not None:
-            finish = min(finish, end)
-        if reached is not None:
-            begin = max(begin, reached)
-        if finish > begin:
-            covered += finish - begin
-            reached = finish
+def busy(events: Iterable[Event]) -> int:
+    """ns covered by at least one of ``events``: the length of the union of their intervals."""
+    ranges = sorted((event.start, event.end) for event in events)
+    covered, reached = 0, ranges[0][0] if ranges else 0
+    for begin, end in ranges:
+        begin = max(begin, reached)
+        if end > begin:
+            covered += end - begin
+            reached = end
     return covered
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import numpy as np
 
-from kinetoscope.measure.idle_time import Idle, find_gaps
+from kinetoscope.measure.idle_time import find_gaps
 from kinetoscope.measure.intervals import Union
 from kinetoscope.measure.launch_queue import Queues, launches_at
 from kinetoscope.measure.printing import printed
@@ -161,7 +161,7 @@ class _Rows:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._columns = columns_of(trace)
-        self._idle = Idle(find_gaps(trace))
+        self._gaps = find_gaps(trace)
         self._queues = Queues.of(self._columns)
         gpu = np.flatnonzero(self._columns.on_gpu)
         self._is_first = np.zeros(len(self._columns), bool)
@@ -180,7 +180,7 @@ class _Rows:
     ) -> StepRow:
         """The row of the time from ``start`` to ``end`` (ns); ``on_cpu`` and ``gpu`` are positions."""
         columns, length = self._columns, end - start
-        idle = self._idle.between(start, end)
+        idle = self._gaps.idle(start, end)
         total_idle = sum(idle.values())
         busy = Union.of(columns, gpu).covered()
         launched = gpu[columns.launch[gpu] != NONE]
@@ -216,7 +216,7 @@ class _Rows:
             return None
         start = int(launches_at(self._columns, gpu).min())
         end = int(self._columns.ends(gpu).max())
-        idle = self._idle.between(start, end)
+        idle = self._gaps.idle(start, end)
         waiting = idle["cpu"] + idle["launch"] + idle["sync"]
         return WorkWindow(start, end, end - start - sum(idle.values()), waiting)
 
