@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kinetoscope.measure.csvtable import read_table
+from kinetoscope.measure.csvtable import CsvTable
 from kinetoscope.trace import load
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +87,7 @@ def test_what_is_recorded_says_with_what_and_nothing_else() -> None:
     assert {"CPU", "Python", "msgspec", "HolisticTraceAnalysis", "recorded"} <= told.keys()
     for path in RECORDED.iterdir():
         assert path.suffix == ".png" or not {"/home", "/work", "/tmp"} & set(path.read_text().split()), path
-    tools = read_table(RECORDED / "bench_tools.csv")
+    tools = CsvTable.read(RECORDED / "bench_tools.csv")
     assert {"kinetoscope", "json", "orjson", "msgspec, typed"} <= {row[1] for row in tools.rows}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kinetoscope.measure.csvtable import SUFFIXES, CsvTable, cell, read_table
+from kinetoscope.measure.csvtable import SUFFIXES, CsvTable, cell
 from kinetoscope.measure.errors import ExpressionError, TableError
 from kinetoscope.measure.quantity import Quantity
 
@@ -98,13 +98,13 @@ def test_damaged_files_name_themselves(tmp_path: Path, data: bytes, message: str
     path = tmp_path / "sweep.csv"
     path.write_bytes(data)
     with pytest.raises(TableError, match=message) as caught:
-        read_table(path)
+        CsvTable.read(path)
     assert str(path) in str(caught.value)
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="cannot be read"):
-        read_table(tmp_path / "no.csv")
+        CsvTable.read(tmp_path / "no.csv")
 
 
 def test_a_column_called_by_its_unit_alone_has_it() -> None:

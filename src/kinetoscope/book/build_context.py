@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from kinetoscope.measure.csvtable import CsvTable, read_table
+from kinetoscope.measure.csvtable import CsvTable
 from kinetoscope.record.provenance import MachineFacts
 from kinetoscope.record.script import Script
 from kinetoscope.record.store import BENCH, BenchRecording, ExampleRecording, MachineRecording
@@ -113,7 +113,7 @@ class Book:
         if path.suffix != ".csv":
             raise UnknownName(f"{name!r} is a trace, not a table")
         if path not in self._cache:
-            self._cache[path] = read_table(path)
+            self._cache[path] = CsvTable.read(path)
         found = self._cache[path]
         assert isinstance(found, CsvTable)
         return found

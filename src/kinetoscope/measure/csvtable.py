@@ -50,10 +50,10 @@ class CsvTable:
         self.rows = rows
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], name: str | None = None) -> CsvTable:
-        """Read a CSV file (UTF-8, a header line); ``name`` is the file's stem unless given.
+    def read(cls, path: str | os.PathLike[str]) -> CsvTable:
+        """The table in a CSV file (UTF-8, with a header line), named by the file's stem.
 
-        Raises :class:`TableError` naming the file for one that is missing, empty or ragged.
+        Raises :class:`TableError` for a file that is missing, empty or ragged.
         """
         path = Path(path)
         try:
@@ -63,11 +63,11 @@ class CsvTable:
             raise TableError(f"{path}: cannot be read ({reason}); check the path of the table.") from error
         except UnicodeDecodeError as error:
             raise TableError(f"{path}: is not UTF-8; run the example that writes it again.") from error
-        return cls.parse(text, name or path.stem, str(path))
+        return cls.parse(text, path.stem, str(path))
 
     @classmethod
     def parse(cls, text: str, name: str, path: str = "table") -> CsvTable:
-        """A table from the text of a CSV file."""
+        """The table in the text of a CSV file; ``path`` is for messages."""
         try:
             lines = [line for line in csv.reader(io.StringIO(text)) if line]
         except csv.Error as error:
@@ -92,14 +92,14 @@ class CsvTable:
 
     def where(self, **settings: object) -> CsvTable:
         """The rows in which each named column has the given value; maybe none."""
-        wanted = [(self._position(column), value) for column, value in settings.items()]
+        wanted = [(self.position(column), value) for column, value in settings.items()]
         rows = [row for row in self.rows if all(_same(row[at], value) for at, value in wanted)]
         return CsvTable(f"{self.name}.where({_shown(settings)})", self.columns, rows)
 
     def at(self, **settings: object) -> TableRow:
         """The one row in which each named column has the given value.
 
-        Raises :class:`ExpressionError` where there is none or more than one.
+        Raises :class:`ExpressionError` if there is no such row, or more than one.
         """
         rows = self.where(**settings).rows
         if len(rows) == 1:
@@ -110,25 +110,21 @@ class CsvTable:
                 f"name more of the columns {', '.join(self.columns)}."
             )
         have = [
-            f"{column} {', '.join(dict.fromkeys(row[self._position(column)] for row in self.rows))}"
+            f"{column} {', '.join(dict.fromkeys(row[self.position(column)] for row in self.rows))}"
             for column in settings
         ]
         raise ExpressionError(f"{self.name}.at({_shown(settings)}) fits no row; it has {'; '.join(have)}.")
 
     def column(self, name: str) -> tuple[Cell, ...]:
-        """Every row's value of one column."""
-        at = self._position(name)
+        """The values of one column, a row each."""
+        at = self.position(name)
         return tuple(cell(row[at], name) for row in self.rows)
 
-    def _position(self, column: str) -> int:
+    def position(self, column: str) -> int:
+        """Which column has this name, from 0.  Raises :class:`ExpressionError` where none has."""
         if column not in self.columns:
             raise ExpressionError(f"{self.name} has no column {column!r}; {suggestion(column, self.columns)}")
         return self.columns.index(column)
-
-
-def read_table(path: str | os.PathLike[str]) -> CsvTable:
-    """The table in a CSV file, named by the file's stem.  Raises :class:`TableError`."""
-    return CsvTable.read(path)
 
 
 class TableRow:
@@ -147,14 +143,10 @@ class TableRow:
 
     def get(self, column: str) -> Cell:
         """The value in ``column``, with its unit if it is a number."""
-        if column not in self.table.columns:
-            raise ExpressionError(
-                f"{self.table.name} has no column {column!r}; {suggestion(column, self.table.columns)}"
-            )
-        return cell(self.cells[self.table.columns.index(column)], column)
+        return cell(self.cells[self.table.position(column)], column)
 
 
-def column_unit(column: str) -> tuple[str, Decimal]:
+def _column_unit(column: str) -> tuple[str, Decimal]:
     """(unit, factor to it) that a column's name ends in; ``number`` if it ends in none."""
     fitting = [suffix for suffix in SUFFIXES if f"_{column.lower()}".endswith(suffix)]
     return SUFFIXES[max(fitting, key=len)] if fitting else ("number", Decimal(1))
@@ -165,7 +157,7 @@ def cell(text: str, column: str) -> Cell:
     number = _number(text)
     if number is None:
         return text
-    unit, factor = column_unit(column)
+    unit, factor = _column_unit(column)
     exact = number * factor
     return Quantity(int(exact) if exact == exact.to_integral_value() else float(exact), unit)
 
