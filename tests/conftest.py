@@ -6,6 +6,7 @@ import ast
 import getpass
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -16,9 +17,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from filelock import FileLock
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parents[1]
 # As it was before any fixture put a stand-in for torch there, which others of this process keep to its end.
@@ -30,6 +34,9 @@ os.environ["ATEN_CPU_CAPABILITY"] = "avx2"
 os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(
     Path(tempfile.gettempdir()) / f"torchinductor_avx2_{getpass.getuser()}"
 )
+# How long an example of Hypothesis takes depends on what else the machine does.
+settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any-machine")
 # Where the built book is told that it will be: what needs a whole address is only there then.
 ADDRESS = "https://book.example.org/kinetoscope/"
 # A page has no address of its own until it is published.
@@ -190,7 +197,7 @@ def build(tree: Path, out: str, *options: str, torch: bool = False, strict: bool
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=600,
+        timeout=1800,
         check=False,
     )
     after = os.times()
@@ -207,35 +214,33 @@ def copy_tree(tree: Path) -> Path:
     return tree
 
 
-def _once(folder: Path, make: Callable[[], Build]) -> Build:
-    """Let the first of several test processes build; the others wait and read what came of it."""
-    answer = folder / "answer.json"
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        deadline = time.monotonic() + 300
-        while not answer.is_file():
-            assert time.monotonic() < deadline, f"another test process builds in {folder}, and does not end"
-            time.sleep(0.2)
-        stored = json.loads(answer.read_text(encoding="utf-8"))
-        return Build(**{**stored, "tree": Path(stored["tree"]), "html": Path(stored["html"])})
-    made = make()
-    new = answer.with_suffix(".new")
-    new.write_text(
-        json.dumps({**vars(made), "tree": str(made.tree), "html": str(made.html)}), encoding="utf-8"
-    )
-    new.replace(answer)
-    return made
-
-
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Build:
-    """The book from its committed recordings, with no torch to import; not to be changed."""
+def once(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Make something once for all test processes: ``once(NAME, MAKE)`` gives what ``MAKE(folder)`` returned.
+
+    The others wait for the one that makes it, however long that takes. What is in the folder is not to be
+    changed.
+    """
     shared = tmp_path_factory.getbasetemp()
     if hasattr(request.config, "workerinput"):
         shared = shared.parent
-    folder = shared / "the-book"
-    return _once(folder, lambda: build(copy_tree(folder / "tree"), "html"))
+
+    def get(name: str, make: Callable[[Path], Any]) -> Any:
+        folder, answer = shared / name, shared / f"{name}.pickle"
+        with FileLock(shared / f"{name}.lock"):
+            if not answer.is_file():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir(parents=True)
+                answer.write_bytes(pickle.dumps(make(folder)))
+            return pickle.loads(answer.read_bytes())
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def built(once: Callable[..., Any]) -> Build:
+    """The book from its committed recordings, with no torch to import; not to be changed."""
+    return once("the-book", lambda folder: build(copy_tree(folder / "tree"), "html"))
 
 
 @pytest.fixture

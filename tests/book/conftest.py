@@ -7,18 +7,28 @@ real one) says which GPU there is.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import zip_longest
 from pathlib import Path
+from types import CodeType
+from typing import Any
 
+import jinja2
 import pytest
+from sphinx import jinja2glue
 from sphinx.cmd.build import main as sphinx_build
 
+from kinetoscope.record.script import read_script
+from kinetoscope.record.store import BlockOutput, read_example, write_example
+
+MACHINE = "test-gpu-9000"
 DATA = Path(__file__).parents[1] / "data"
 
 CONF = """\
@@ -265,6 +275,22 @@ class Site:
         self.patch.syspath_prepend(str(folder))
         return self
 
+    def recorded(self, stem: str, text: str, *outputs: str, files: Mapping[str, bytes] | None = None) -> None:
+        """Put in an example and its recording without running it; ``outputs`` is the reST of its blocks."""
+        blocks = read_script(self.write(f"examples/{stem}.py", text)).blocks
+        write_example(
+            self.recordings / MACHINE,
+            stem,
+            blocks=[
+                BlockOutput(block.code, block.before, rst)
+                for block, rst in zip_longest(blocks, outputs, fillvalue="")
+            ],
+            run_time=0.0,
+            provenance=read_example(self.recordings / MACHINE / "one").provenance,
+            code_objects={},
+            files=files or {},
+        )
+
     def build(
         self,
         *options: str,
@@ -285,24 +311,40 @@ class Site:
                 status = left.code
         return Built(status, stdout.getvalue(), stderr.getvalue(), outdir)
 
-    def one_fault(self, *said: str, mode: str = "replay") -> str:
-        """Builds as usual and with ``-W``, that twice: one message each time, holding each of ``said``."""
-        loose = self.build(mode=mode)
-        for strict in (loose, self.build("-W", mode=mode), self.build("-W", mode=mode)):
-            assert len(strict.warnings) == 1, strict.err
-            for part in said:
-                assert part in strict.warnings[0], f"{part!r} is not in {strict.err}"
-            assert not strict.traceback
-            assert strict is loose or strict.status == 1
-        return loose.warnings[0]
+
+class _CompiledTemplates(jinja2.BytecodeCache):
+    """Compiles each template of a theme once a process; Sphinx does it in every build."""
+
+    compiled: dict[str, CodeType]
+
+    def __init__(self) -> None:
+        self.compiled = {}
+
+    def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        bucket.code = self.compiled.get(bucket.key + bucket.checksum)
+
+    def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        self.compiled[bucket.key + bucket.checksum] = bucket.code
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _templates_are_compiled_once() -> Iterator[None]:
+    environment = functools.partial(jinja2glue.SandboxedEnvironment, bytecode_cache=_CompiledTemplates())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jinja2glue, "SandboxedEnvironment", environment)
+        yield
 
 
 @pytest.fixture(scope="session")
-def recorded_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recorded_site(once: Callable[..., Any]) -> Path:
     """A book recorded on a GPU that is not there; to be copied, not changed."""
+    return once("recorded", _record_site)
+
+
+def _record_site(folder: Path) -> Path:
     with pytest.MonkeyPatch.context() as patch:
-        site = Site(tmp_path_factory.mktemp("recorded") / "site", patch)
-        site.write("conf.py", CONF.format(machine="test-gpu-9000"))
+        site = Site(folder / "site", patch)
+        site.write("conf.py", CONF.format(machine=MACHINE))
         site.write("docs/index.md", INDEX)
         site.write("docs/read.md", READ)
         site.write("docs/plain.md", "# Plain\n\nNothing is measured here.\n")
@@ -316,28 +358,29 @@ def recorded_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site.root
 
 
-@pytest.fixture(scope="session")
-def open_site() -> Callable[[Path, pytest.MonkeyPatch], Site]:
-    """A book in a folder, for fixtures that outlive a test."""
-    return Site
+def _copy(recorded: Path, root: Path, patch: pytest.MonkeyPatch) -> Site:
+    shutil.copytree(recorded, root, ignore=shutil.ignore_patterns("gallery", "_build", "stand-in"))
+    return Site(root, patch)
 
 
 @pytest.fixture
 def new_site(tmp_path: Path, recorded_site: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Site]:
     """A copy of the recorded book by name, with no build yet and no GPU."""
+    return lambda name: _copy(recorded_site, tmp_path / name, monkeypatch)
 
-    def copy(name: str) -> Site:
-        root = tmp_path / name
-        for part in ("conf.py", "docs", "examples"):
-            source = recorded_site / part
-            if source.is_dir():
-                shutil.copytree(source, root / part, ignore=shutil.ignore_patterns("gallery"))
-            else:
-                root.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, root / part)
-        return Site(root, monkeypatch)
 
-    return copy
+@pytest.fixture(scope="session")
+def build_once(once: Callable[..., Any], recorded_site: Path) -> Callable[..., Any]:
+    """``build_once(NAME, MAKE)``: what ``MAKE`` makes of a copy of the recorded book, not to be changed."""
+
+    def build(name: str, make: Callable[[Site], Any]) -> Any:
+        def in_folder(folder: Path) -> Any:
+            with pytest.MonkeyPatch.context() as patch:
+                return make(_copy(recorded_site, folder / "site", patch))
+
+        return once(name, in_folder)
+
+    return build
 
 
 @pytest.fixture

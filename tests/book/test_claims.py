@@ -1,4 +1,7 @@
-"""Claims, reported sentences, conditions, guesses: what they show, fail and write down."""
+"""Claims, reported sentences, conditions, guesses: what they show, fail and write down.
+
+What is wrong with one, and is told where it stands, is in ``test_faults.py``.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +48,57 @@ SOURCES = (
 )
 
 
+CASES = {
+    "holds": ("count(geglu_eager.kernels) == 5", "count(geglu_eager.kernels) > 9"),
+    "in part": ("count(geglu_eager.kernels) == 9", "count(geglu_eager.kernels) < 9"),
+    "fails": ("count(geglu_eager.kernels) == 9", "count(geglu_eager.kernels) > 9"),
+}
+EXPECT = "count(linear_eager.kernels) < count(geglu_eager.kernels)"
+PAGES = {
+    "holds": CLAIM.format(expect="count(linear_eager.kernels) == 1")
+    + "\nBoth: {measured}`time(linear_eager.kernels) / time(geglu_eager.kernels)`,\n"
+    + "{measured}`machine.gpu`.\n",
+    "evidence": CLAIM.format(expect=EXPECT).replace("one-kernel", "fewer"),
+    **{
+        f"said-{number}": REPORTED.format(holds=holds, in_part=in_part).replace("said-08", f"said-{number}")
+        for number, (holds, in_part) in enumerate(CASES.values())
+    },
+    "when": '# Read\n\n```{when} machine.gpu == "Test GPU 9000"\nAbout this one.\n```\n\n'
+    '```{when} machine.gpu_arch == "sm_70"\nAbout another one.\n```\n',
+    "asks": "# Read\n\n```{guess}\nThere are *two*.\n\nWhich one?\n\n- 3\n- 5\n\nFive.\n```\n\n"
+    "````{guess}\n```python\nf()\n```\n\n- 3\n- 5\n\nThree.\n````\n",
+    "compared": "# Read\n\n```{trace-compare} linear_eager geglu_eager\n```\n",
+    "chain": "# Read\n\n```{dispatch-chain} linear_eager\n:from: aten::linear\n```\n\n"
+    "```{kernel-name} linear_eager\n```\n",
+    "link": "# Read\n\nSee {ref}`one-kernel`.\n",
+}
+
+
+def write_pages(site) -> None:
+    site.write("conf.py", (site.root / "conf.py").read_text(encoding="utf-8") + SOURCES)
+    site.edit("docs/index.md", "read\n", "\n".join(["read", *PAGES, ""]))
+    for name, text in PAGES.items():
+        site.write(f"docs/{name}.md", text)
+
+
+def build_pages(site):
+    write_pages(site)
+    return site.build("-W")
+
+
+@pytest.fixture(scope="module")
+def shown(build_once):
+    """All pages that only have to be looked at, in one book."""
+    built = build_once("sentences", build_pages)
+    assert built.status == 0, built.err
+    return built
+
+
+def verdict(built, name: str) -> dict:
+    [item] = [item for item in verdicts(built) if item["id"] == name]
+    return item
+
+
 @pytest.fixture
 def judged(site):
     site.write("conf.py", (site.root / "conf.py").read_text(encoding="utf-8") + SOURCES)
@@ -55,12 +109,10 @@ def verdicts(built) -> list[dict]:
     return json.loads((built.outdir / "claims.json").read_text(encoding="utf-8"))
 
 
-def test_a_claim_that_holds(judged) -> None:
-    judged.write("docs/read.md", CLAIM.format(expect="count(linear_eager.kernels) == 1"))
-    built = judged.build("-W")
-    assert built.status == 0, built.err
-    assert "holds here: 2.72 µs" in " ".join(built.text("read").split())
-    assert verdicts(built) == [
+def test_a_claim_that_holds(shown) -> None:
+    assert "holds here: 2.72 µs" in " ".join(shown.text("holds").split())
+    assert [item["id"] for item in verdicts(shown)] == ["fewer", "one-kernel", "said-0", "said-1", "said-2"]
+    assert verdict(shown, "one-kernel") == (
         {
             "id": "one-kernel",
             "kind": "claim",
@@ -71,18 +123,10 @@ def test_a_claim_that_holds(judged) -> None:
             "value": "2.72 µs",
             "verdict": "holds",
             "machine": MACHINE,
-            "page": "read",
+            "page": "holds",
             "elsewhere": {},
         }
-    ]
-
-
-def test_a_claim_that_the_recording_contradicts_fails_every_build(judged) -> None:
-    judged.write("docs/read.md", CLAIM.format(expect="count(linear_eager.kernels) == 2"))
-    judged.one_fault(
-        "docs/read.md:3", f"one-kernel does not hold on {MACHINE} (measured: 2.72 µs)", "[kinetoscope.claim]"
     )
-    assert "does not hold here" in judged.build().text("read")
 
 
 def test_on_a_rebuilders_machine_it_is_shown_and_no_warning(judged) -> None:
@@ -96,69 +140,20 @@ def test_on_a_rebuilders_machine_it_is_shown_and_no_warning(judged) -> None:
     assert re.search(r"<legend>Numbers from</legend> .*> Other GPU 1</label>.*> " + GPU, built.html("read"))
 
 
-@pytest.mark.parametrize(
-    ("holds", "in_part", "verdict"),
-    [
-        ("count(geglu_eager.kernels) == 5", "count(geglu_eager.kernels) > 9", "holds"),
-        ("count(geglu_eager.kernels) == 9", "count(geglu_eager.kernels) < 9", "in part"),
-        ("count(geglu_eager.kernels) == 9", "count(geglu_eager.kernels) > 9", "fails"),
-    ],
-)
-def test_a_reported_sentence_gets_a_verdict_and_never_warns(judged, holds, in_part, verdict) -> None:
-    judged.write("docs/read.md", REPORTED.format(holds=holds, in_part=in_part))
-    built = judged.build("-W")
-    assert built.status == 0, built.err
-    (item,) = verdicts(built)
-    assert (item["verdict"], item["value"], item["said_by"]) == (verdict, "5", ["WIKI", "HF2"])
+@pytest.mark.parametrize("number", range(len(CASES)), ids=CASES)
+def test_a_reported_sentence_gets_a_verdict_and_never_warns(shown, number: int) -> None:
+    expected, (holds, in_part) = list(CASES.items())[number]
+    item = verdict(shown, f"said-{number}")
+    assert (item["verdict"], item["value"], item["said_by"]) == (expected, "5", ["WIKI", "HF2"])
     assert item["published"] == "9 → 3"
-    assert item["expression"] == (in_part if verdict == "in part" else holds)
-    page = built.html("read")
+    assert item["expression"] == (in_part if expected == "in part" else holds)
+    page = shown.html(f"said-{number}")
     assert 'href="https://example.org/post"' in page
     assert "published: 9 → 3" in page and "And what we say to it." in page
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (CLAIM.format(expect="count(linear_eager.kernels)"), "neither true nor false"),
-        (CLAIM.format(expect="1 == 1").replace(":expect: 1 == 1\n", ""), "needs a sentence and an :expect:"),
-        ("# Read\n\n```{claim} empty\n:expect: 1 == 1\n```\n", "needs a sentence"),
-        (REPORTED.format(holds="1 == 1", in_part="1 == 1").replace("WIKI", "NOBODY"), "no source 'NOBODY'"),
-        ("# Read\n\n{published}`0.17 ms <NOBODY>`\n", "the sources are: HF2, WIKI"),
-        ("# Read\n\n```{guess}\nA question?\n```\n", "a question, a list of choices, and an answer"),
-        ("# Read\n\n```{when} machine.gpu\nProse.\n```\n", "neither true nor false"),
-        ("# Read\n\n```{trace-compare} linear_eager nothing\n```\n", "no trace or table 'nothing'"),
-        ("# Read\n\n```{dispatch-chain} linear_eager\n:from: aten::gelu\n```\n", "nothing in step"),
-        ("# Read\n\n```{kernel-name} linear_eager\n:kernel: triton*\n```\n", "no kernel called 'triton*'"),
-    ],
-)
-def test_what_is_not_written_as_it_should_be_is_said_at_its_line(judged, text, said) -> None:
-    judged.write("docs/read.md", text)
-    built = judged.build()
-    (warning,) = [line for line in built.warnings if said in line]
-    assert "docs/read.md:3" in warning
-
-
-def test_two_sentences_with_one_id(judged) -> None:
-    judged.write("docs/read.md", CLAIM.format(expect="1 == 1"))
-    judged.write("docs/plain.md", CLAIM.format(expect="1 == 1").replace("*one*", "another"))
-    judged.one_fault("docs/read.md:3", "a second sentence is called 'one-kernel'", "docs/plain.md:3")
-    assert judged.build("-W", "-j", "2", out="parallel").status == 1
-
-
-def test_one_id_twice_on_a_page(judged) -> None:
-    claim = CLAIM.format(expect="1 == 1")
-    judged.write("docs/read.md", claim + claim.partition("\n")[2])
-    judged.one_fault("docs/read.md:9", "a second sentence is called 'one-kernel'", "docs/read.md:3")
-
-
-def test_when_leaves_out_prose_about_another_machine(judged) -> None:
-    judged.write(
-        "docs/read.md",
-        '# Read\n\n```{when} machine.gpu == "Test GPU 9000"\nAbout this one.\n```\n\n'
-        '```{when} machine.gpu_arch == "sm_70"\nAbout another one.\n```\n',
-    )
-    page = judged.build("-W").text("read")
+def test_when_leaves_out_prose_about_another_machine(shown) -> None:
+    page = shown.text("when")
     assert "About this one." in page and "About another one." not in page
 
 
@@ -194,38 +189,21 @@ def test_a_guess_knows_the_right_choice_from_the_recording(judged, parse_html) -
     assert "data-right" not in page and "ks-right" not in page
 
 
-def test_a_guess_asks_its_last_paragraph(judged) -> None:
-    judged.write(
-        "docs/read.md",
-        "# Read\n\n```{guess}\nThere are *two*.\n\nWhich one?\n\n- 3\n- 5\n\nFive.\n```\n\n"
-        "````{guess}\n```python\nf()\n```\n\n- 3\n- 5\n\nThree.\n````\n",
-    )
-    built = judged.build("-W")
-    assert built.status == 0, built.err
-    legends = re.findall(r"<legend [^>]*>(.*?)</legend>", built.html("read"))
+def test_a_guess_asks_its_last_paragraph(shown) -> None:
+    legends = re.findall(r"<legend [^>]*>(.*?)</legend>", shown.html("asks"))
     assert legends == ["Which one?", "What do you think?"]
-    assert "There are <em>two</em>." in built.html("read") and "data-right" not in built.html("read")
+    assert "There are <em>two</em>." in shown.html("asks") and "data-right" not in shown.html("asks")
 
 
-def test_a_comparison_says_what_changed(judged) -> None:
-    judged.write("docs/read.md", "# Read\n\n```{trace-compare} linear_eager geglu_eager\n```\n")
-    built = judged.build("-W")
-    assert built.status == 0, built.err
-    page = built.html("read")
+def test_a_comparison_says_what_changed(shown) -> None:
+    page = shown.html("compared")
     assert page.count('<figure class="ks-timeline ks-compared"') == 2
-    text = " ".join(built.text("read").split())
+    text = " ".join(shown.text("compared").split())
     assert "gone" in text and "new" in text
 
 
-def test_a_chain_and_a_name(judged) -> None:
-    judged.write(
-        "docs/read.md",
-        "# Read\n\n```{dispatch-chain} linear_eager\n:from: aten::linear\n```\n\n"
-        "```{kernel-name} linear_eager\n```\n",
-    )
-    built = judged.build("-W")
-    assert built.status == 0, built.err
-    text = " ".join(built.text("read").split())
+def test_a_chain_and_a_name(shown) -> None:
+    text = " ".join(shown.text("chain").split())
     assert text.index("aten::linear") < text.index("aten::addmm") < text.index("cuLaunchKernelEx")
     assert "cuBLASLt" in text and "sm90" in text
 
@@ -277,27 +255,15 @@ def test_an_empty_cell_of_a_table_was_not_measured(judged) -> None:
     assert "–" in built.text("read")
 
 
-def test_a_claim_can_be_linked_to(judged) -> None:
-    judged.write("docs/read.md", CLAIM.format(expect="1 == 1"))
-    judged.write("docs/plain.md", "# Plain\n\nSee {ref}`one-kernel`.\n")
-    built = judged.build("-W")
-    assert built.status == 0, built.err
-    assert 'href="read.html#one-kernel"' in built.html("plain")
-    assert "A Linear is one kernel." in built.text("plain")
+def test_a_claim_can_be_linked_to(shown) -> None:
+    assert 'href="holds.html#one-kernel"' in shown.html("link")
+    assert "A Linear is one kernel." in shown.text("link")
 
 
-def test_a_number_keeps_the_events_it_was_computed_from(judged, parse_html) -> None:
-    judged.write(
-        "docs/read.md",
-        CLAIM.format(expect="count(linear_eager.kernels) == 1")
-        + "\nBoth: {measured}`time(linear_eager.kernels) / time(geglu_eager.kernels)`,\n"
-        + "{measured}`machine.gpu`.\n",
-    )
-    built = judged.build("-W")
-    assert built.status == 0, built.err
+def test_a_number_keeps_the_events_it_was_computed_from(shown, parse_html) -> None:
     spans = [
         attrs
-        for tag, attrs in parse_html(built.html("read")).tags
+        for tag, attrs in parse_html(shown.html("holds")).tags
         if "ks-measured" in (attrs.get("class") or "")
     ]
     linear, both, machine = (attrs.get("data-events") for attrs in spans)
@@ -307,12 +273,8 @@ def test_a_number_keeps_the_events_it_was_computed_from(judged, parse_html) -> N
     assert machine is None
 
 
-def test_the_evidence_is_one_click_away(judged, parse_html) -> None:
-    expect = "count(linear_eager.kernels) < count(geglu_eager.kernels)"
-    judged.write("docs/read.md", CLAIM.format(expect=expect))
-    built = judged.build("-W")
-    assert built.status == 0, built.err
-    box = built.html("read").partition("ks-verdict")[2]
+def test_the_evidence_is_one_click_away(shown, parse_html) -> None:
+    box = shown.html("evidence").partition("ks-verdict")[2]
     links = [
         attrs["href"]
         for tag, attrs in parse_html(box).tags

@@ -1,73 +1,41 @@
-"""Bad input and faults: one warning or error each, naming file, line and remedy, in every build."""
+"""Bad input and faults: one warning or error each, naming file, line and remedy, in every build.
+
+All faults that leave a book to build are put into one book. It is built in four ways: fresh, again with
+``-W`` after a build without any fault, once more with nothing changed, and by two processes. Every fault has
+to be told once each time.
+"""
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 MACHINE = "test-gpu-9000"
 
-
-# --- code that is not what was recorded ---------------------------------------------------------------------
-
-
-def test_a_changed_constant(site) -> None:
-    first = site.edit("examples/one.py", "SIZE = 64", "SIZE = 65") - 4
-    said = site.one_fault(f"examples/one.py:{first}:", "[kinetoscope.stale]", "record the example again")
-    last = site.line("examples/one.py", 'print("size", SIZE)')
-    assert f"code in lines {first}–{last} changed" in said
-    page = site.build().text("gallery/one")
-    assert "This code has changed since it was recorded on Test GPU 9000" in page
-    assert "size 64" not in page
+OUTPUT = ".. rst-class:: sphx-glr-script-out\n\n .. code-block:: none\n\n    {}\n"
 
 
-def test_code_after_a_change_lost_its_output_too(site) -> None:
-    """Its own code is as recorded: what it printed may depend on the code before it."""
-    site.edit("examples/one.py", "SIZE = 64", "SIZE = 65")
-    line = site.line("examples/one.py", 'Path("traces")') - 1
-    site.one_fault(f"the code after it (lines {line}–")
-    page = site.build().text("gallery/one")
-    assert "Code before this block has changed" in page
-    assert "written by one" not in page
+@dataclass(frozen=True)
+class Fault:
+    """Where a fault is told, and how."""
 
+    place: str
+    """file and line, ``docs/plain.md:3``"""
+    said: list[str]
+    """parts of the warning"""
 
-def test_code_before_a_change_keeps_its_output(site) -> None:
-    site.edit("examples/one.py", '"written by", "one"', '"written by", "1"')
-    page = site.build().text("gallery/one")
-    assert "size 64" in page
-    assert page.count("Not recorded") == 1
-
-
-def test_a_change_undone(site) -> None:
-    before = site.build("-W").files()
-    site.edit("examples/one.py", "SIZE = 64", "SIZE = 65")
-    assert site.build("-W").status == 1
-    site.edit("examples/one.py", "SIZE = 65", "SIZE = 64")
-    built = site.build("-W")
-    assert built.status == 0, built.err
-    after = built.files()
-    assert {name for name in before if before[name] != after.get(name)} <= {"searchindex.js"}
-
-
-def test_an_example_with_no_recording(site) -> None:
-    shutil.rmtree(site.recordings / MACHINE / "two")
-    site.write("docs/read.md", "# Read\n\n{measured}`count(linear_eager.kernels)`\n")
-    site.one_fault(
-        "examples/two.py:1:", f"two.py is not recorded on {MACHINE}", "build on a GPU (nox -s docs)"
-    )
-    assert "has not been recorded on Test GPU 9000" in site.build().text("gallery/two")
-
-
-def test_an_unfinished_edit(site) -> None:
-    line = site.edit("examples/one.py", "SIZE = 64", "SIZE = (64")
-    said = site.one_fault(f"examples/one.py:{line}:", "one.py is no Python", "mend this line")
-    assert "was never closed" in said
+    def is_told_in(self, warning: str) -> bool:
+        return warning.partition(": ")[0].endswith(self.place)
 
 
 # --- what a page asks for that is not there -----------------------------------------------------------------
 
+# text of a page from its line 5 on; how far below that line it is told; what is said
 IN_MYST = {
     "unknown NAME in a directive": (
         "```{timeline} linear_eagre\n```",
@@ -133,17 +101,7 @@ IN_MYST = {
     ),
 }
 
-
-@pytest.mark.parametrize("case", IN_MYST)
-def test_in_a_page_of_the_book(site, case: str) -> None:
-    text, offset, said = IN_MYST[case]
-    site.write("docs/plain.md", f"# Plain\n\nWords.\n\n{text}\n\nThe end.\n")
-    site.one_fault(f"docs/plain.md:{5 + offset}:", *said)
-    page = site.build().text("plain")
-    assert "cannot be shown here" in page or "not measured here" in page
-    assert "The end." in page
-
-
+# what is replaced in the text of an example, by what; what stands where it is told; what is said
 IN_GALLERY = {
     "directive in the docstring": (
         "Some words about one layer.",
@@ -177,29 +135,289 @@ IN_GALLERY = {
     ),
 }
 
+# --- sentences that are not written as they should be, or not true ------------------------------------------
 
-@pytest.mark.parametrize("case", IN_GALLERY)
-def test_in_the_page_of_an_example(site, case: str) -> None:
-    """The line is that of the ``.py``, which is what has to be mended."""
-    old, new, mark, said = IN_GALLERY[case]
-    site.edit("examples/one.py", old, new)
-    line = site.line("examples/one.py", mark)
-    site.one_fault(f"examples/one.py:{line}:", said)
+SOURCES = (
+    '\nkinetoscope_sources = {"HF2": ("A post", "https://example.org/post"), "WIKI": ("An entry", "")}\n'
+)
 
 
-def test_in_the_output_of_a_block(site) -> None:
-    """What a block showed is reported at its last line."""
-    path = site.recordings / MACHINE / "one/example.json"
-    path.write_text(path.read_text().replace(":by: kernel", ":columns: wattage"))
-    line = site.line("examples/one.py", 'print("written by", "one")')
-    site.one_fault(f"examples/one.py:{line}:", "no column 'wattage'")
+def claim(name: str, expect: str) -> str:
+    value = ":value: time(linear_eager.kernels)"
+    return f"```{{claim}} {name}\n:expect: {expect}\n{value}\nA Linear is *one* kernel.\n```\n"
+
+
+def reported(name: str, by: str) -> str:
+    return f"```{{reported}} {name}\n:by: {by}\n:holds: 1 == 1\n:in-part: 1 == 1\nNine kernels.\n```\n"
+
+
+# text below the title, which begins in line 3; what is said at that line
+SENTENCES = {
+    "a claim that is not true": (
+        claim("untrue", "count(linear_eager.kernels) == 2"),
+        [f"untrue does not hold on {MACHINE} (measured: 2.72 µs)", "[kinetoscope.claim]"],
+    ),
+    "a claim that is a number": (claim("number", "count(linear_eager.kernels)"), ["neither true nor false"]),
+    "a claim without an expression": (
+        claim("nothing", "1 == 1").replace(":expect: 1 == 1\n", ""),
+        ["needs a sentence and an :expect:"],
+    ),
+    "a claim without a sentence": ("```{claim} empty\n:expect: 1 == 1\n```\n", ["needs a sentence"]),
+    "an unknown source": (reported("somebody", "NOBODY, HF2"), ["no source 'NOBODY'"]),
+    "an unknown source of a number": ("{published}`0.17 ms <NOBODY>`\n", ["the sources are: HF2, WIKI"]),
+    "a guess without choices": (
+        "```{guess}\nA question?\n```\n",
+        ["a question, a list of choices, and an answer"],
+    ),
+    "a condition that is a name": ("```{when} machine.gpu\nProse.\n```\n", ["neither true nor false"]),
+    "an unknown NAME to compare with": (
+        "```{trace-compare} linear_eager nothing\n```\n",
+        ["no trace or table 'nothing'"],
+    ),
+    "an unknown beginning of a chain": (
+        "```{dispatch-chain} linear_eager\n:from: aten::gelu\n```\n",
+        ["nothing in step"],
+    ),
+    "an unknown kernel": (
+        "```{kernel-name} linear_eager\n:kernel: triton*\n```\n",
+        ["no kernel called 'triton*'"],
+    ),
+}
+
+# --- a file that is damaged ---------------------------------------------------------------------------------
+
+DAMAGED = {
+    "an empty trace": (b"", "the file is empty"),
+    "a trace that is cut off": (b"\x1f\x8b\x08\x00", "cut off"),
+    "JSON that is no trace": (b'{"a": 1}', "no trace"),
+    "no JSON": (b"]", "JSON"),
+}
+
+# --- code that is not what was recorded, and other faults of one kind ---------------------------------------
+
+OTHERS = (
+    "a changed constant",
+    "a change at the end",
+    "an example with no recording",
+    "an unfinished edit",
+    "an output that cannot be shown",
+    "a damaged table",
+    "two sentences with one id",
+    "one id twice on a page",
+)
+
+
+def page_of(kind: str, case: str, cases: Any) -> str:
+    """The page of a fault: of its kind, the one with this number."""
+    return f"faults/{kind}{[*cases].index(case)}"
+
+
+def prepare(site) -> None:
+    """Put into the book, without any fault, what :func:`spoil` puts the faults into."""
+    site.write("conf.py", (site.root / "conf.py").read_text(encoding="utf-8") + SOURCES)
+    pages = [page_of("myst", case, IN_MYST) for case in IN_MYST]
+    pages += [page_of("sentence", case, SENTENCES) for case in SENTENCES]
+    pages += [page_of("damaged", case, DAMAGED) for case in DAMAGED]
+    pages += ["faults/table", "faults/id-first", "faults/id-second", "faults/id-twice"]
+    for page in pages:
+        site.write(f"docs/{page}.md", "# Page\n\nWords.\n")
+    site.edit("docs/index.md", "read\n", "\n".join(["read", *pages, ""]))
+
+    one = (site.examples / "one.py").read_text(encoding="utf-8")
+    printed = [OUTPUT.format("size 64"), OUTPUT.format("written by one")]
+    for stem in ("changed", "changed_late", "unfinished", "output"):
+        site.recorded(stem, one, *printed)
+    for number in range(len(IN_GALLERY)):
+        site.recorded(f"gallery{number}", one, *printed)
+    trace = (site.recordings / MACHINE / "one/linear_eager.json.gz").read_bytes()
+    for case in DAMAGED:
+        page = page_of("damaged", case, DAMAGED)
+        name = page.removeprefix("faults/")
+        shown = f"```{{timeline}} {name}\n```\n\n{{measured}}`count({name}.kernels)`\n"
+        site.write(f"docs/{page}.md", f"# Page\n\n{shown}")
+        site.recorded(name, one, printed[0], f".. timeline:: {name}\n", files={f"{name}.json.gz": trace})
+    site.write("docs/faults/table.md", "# Page\n\n{measured}`measured.at(rows=64).median`\n")
+    site.recorded("table", one, *printed, files={"measured.csv": b"rows,median\n64,2\n"})
+
+
+def spoil(site) -> dict[str, Fault]:
+    """Put every fault into the book."""
+    faults = {}
+    for case, (text, offset, said) in IN_MYST.items():
+        page = page_of("myst", case, IN_MYST)
+        site.write(f"docs/{page}.md", f"# Page\n\nWords.\n\n{text}\n\nThe end.\n")
+        faults[case] = Fault(f"docs/{page}.md:{5 + offset}", said)
+    for case, (text, said) in SENTENCES.items():
+        page = page_of("sentence", case, SENTENCES)
+        site.write(f"docs/{page}.md", f"# Page\n\n{text}")
+        faults[case] = Fault(f"docs/{page}.md:3", said)
+    for number, (case, (old, new, mark, said)) in enumerate(IN_GALLERY.items()):
+        path = f"examples/gallery{number}.py"
+        site.edit(path, old, new)
+        faults[case] = Fault(f"{path}:{site.line(path, mark)}", [said])
+    for case, (content, said) in DAMAGED.items():
+        name = page_of("damaged", case, DAMAGED).removeprefix("faults/")
+        file = f"docs/recordings/{MACHINE}/{name}/{name}.json.gz"
+        (site.root / file).write_bytes(content)
+        faults[case] = Fault(f"{file}:1", [said, f"git checkout -- {file}", "[kinetoscope.recording]"])
+    file = f"docs/recordings/{MACHINE}/table/measured.csv"
+    site.write(file, "rows,rows\n1,2\n")
+    faults["a damaged table"] = Fault(f"{file}:1", ["two columns have the same name", "git checkout"])
+
+    first = site.edit("examples/changed.py", "SIZE = 64", "SIZE = 65") - 4
+    last = site.line("examples/changed.py", 'print("size", SIZE)')
+    after = site.line("examples/changed.py", 'Path("traces")') - 1
+    faults["a changed constant"] = Fault(
+        f"examples/changed.py:{first}",
+        [
+            "[kinetoscope.stale]",
+            "record the example again",
+            f"code in lines {first}–{last} changed",
+            f"the code after it (lines {after}–",
+        ],
+    )
+    site.edit("examples/changed_late.py", '"written by", "one"', '"written by", "1"')
+    faults["a change at the end"] = Fault(f"examples/changed_late.py:{after}", ["[kinetoscope.stale]"])
+    site.write("examples/unrecorded.py", (site.examples / "one.py").read_text(encoding="utf-8"))
+    faults["an example with no recording"] = Fault(
+        "examples/unrecorded.py:1",
+        [f"unrecorded.py is not recorded on {MACHINE}", "build on a GPU (nox -s docs)"],
+    )
+    line = site.edit("examples/unfinished.py", "SIZE = 64", "SIZE = (64")
+    faults["an unfinished edit"] = Fault(
+        f"examples/unfinished.py:{line}",
+        ["unfinished.py is no Python", "mend this line", "was never closed"],
+    )
+    one = (site.examples / "output.py").read_text(encoding="utf-8")
+    site.recorded("output", one, "", ".. profiler-table:: linear_eager\n   :columns: wattage\n")
+    # What a block showed is reported at its last line.
+    line = site.line("examples/output.py", 'print("written by", "one")')
+    faults["an output that cannot be shown"] = Fault(f"examples/output.py:{line}", ["no column 'wattage'"])
+
+    for page in ("id-first", "id-second"):
+        site.write(f"docs/faults/{page}.md", f"# Page\n\n{claim('one-kernel', '1 == 1')}")
+    faults["two sentences with one id"] = Fault(
+        "docs/faults/id-second.md:3",
+        ["a second sentence is called 'one-kernel'", "docs/faults/id-first.md:3"],
+    )
+    twice = claim("twice", "1 == 1")
+    site.write("docs/faults/id-twice.md", f"# Page\n\n{twice}\n{twice}")
+    faults["one id twice on a page"] = Fault(
+        "docs/faults/id-twice.md:9", ["a second sentence is called 'twice'", "docs/faults/id-twice.md:3"]
+    )
+    return faults
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """The book with all faults in it."""
+
+    faults: dict[str, Fault]
+    builds: dict[str, Any]
+
+    def text(self, page: str) -> list[str]:
+        """A page's text as each way to build made it."""
+        return [built.text(page) for built in self.builds.values()]
+
+
+def build_faulty(site) -> Faulty:
+    prepare(site)
+    healthy = site.build("-W")
+    assert healthy.status == 0, healthy.err
+    faults = spoil(site)
+    builds = {
+        "after a healthy build": site.build("-W"),
+        "with nothing changed": site.build("-W"),
+        "fresh": site.build(out="fresh"),
+        "by two processes": site.build("-W", "-j", "2", out="parallel"),
+    }
+    return Faulty(faults, builds)
+
+
+@pytest.fixture(scope="module")
+def faulty(build_once: Callable[..., Faulty]) -> Faulty:
+    return build_once("faults", build_faulty)
+
+
+@pytest.mark.parametrize("case", [*IN_MYST, *SENTENCES, *IN_GALLERY, *DAMAGED, *OTHERS])
+def test_a_fault_is_told_once_in_every_build(faulty: Faulty, case: str) -> None:
+    fault = faulty.faults[case]
+    for how, built in faulty.builds.items():
+        warnings = [warning for warning in built.warnings if fault.is_told_in(warning)]
+        assert len(warnings) == 1, f"{how}: {fault.place} is in {len(warnings)} warnings of:\n{built.err}"
+        for part in fault.said:
+            assert part in warnings[0], f"{how}: {part!r} is not in {warnings[0]}"
+
+
+def test_nothing_else_is_told(faulty: Faulty) -> None:
+    for how, built in faulty.builds.items():
+        faults = faulty.faults.values()
+        others = [text for text in built.warnings if not any(fault.is_told_in(text) for fault in faults)]
+        assert others == [], how
+        assert len(built.warnings) == len(faults), how
+        assert not built.traceback
+        assert built.status == (0 if how == "fresh" else 1), how
+
+
+@pytest.mark.parametrize("case", IN_MYST)
+def test_a_page_says_what_cannot_be_shown(faulty: Faulty, case: str) -> None:
+    for text in faulty.text(page_of("myst", case, IN_MYST)):
+        assert "cannot be shown here" in text or "not measured here" in text
+        assert "The end." in text
+
+
+def test_a_claim_that_is_not_true_says_so(faulty: Faulty) -> None:
+    for text in faulty.text(page_of("sentence", "a claim that is not true", SENTENCES)):
+        assert "does not hold here" in text
+
+
+@pytest.mark.parametrize("case", DAMAGED)
+def test_pages_say_that_a_trace_cannot_be_shown(faulty: Faulty, case: str) -> None:
+    """However many pages show it: it is one fault."""
+    page = page_of("damaged", case, DAMAGED)
+    name = page.removeprefix("faults/")
+    for text in faulty.text(f"gallery/{name}"):
+        assert f"{name} cannot be shown here" in text
+        assert "size 64" in text
+    for text in faulty.text(page):
+        assert f"{name} cannot be shown here" in text
+        assert "not measured here" in text
+
+
+def test_pages_say_that_code_has_changed(faulty: Faulty) -> None:
+    for text in faulty.text("gallery/changed"):
+        assert "This code has changed since it was recorded on Test GPU 9000" in text
+        assert "size 64" not in text
+        # Its own code is as recorded, but what it printed may depend on the code before it.
+        assert "Code before this block has changed" in text
+        assert "written by one" not in text
+    for text in faulty.text("gallery/changed_late"):
+        assert "size 64" in text
+        assert text.count("Not recorded") == 1
+    for text in faulty.text("gallery/unrecorded"):
+        assert "has not been recorded on Test GPU 9000" in text
+
+
+# --- a change undone, another machine, an option ------------------------------------------------------------
 
 
 def test_an_unknown_option(site) -> None:
+    """MyST tells it, when it reads the page."""
     site.write("docs/plain.md", "# Plain\n\n```{timeline} linear_eager\n:colour: red\n```\n")
     [said] = site.build().warnings
     assert "docs/plain.md:3:" in said or "docs/plain.md:4:" in said
     assert "colour" in said
+
+
+def test_a_change_undone(site) -> None:
+    before = site.build("-W").files()
+    site.edit("examples/one.py", "SIZE = 64", "SIZE = 65")
+    assert site.build("-W").status == 1
+    site.edit("examples/one.py", "SIZE = 65", "SIZE = 64")
+    built = site.build("-W")
+    assert built.status == 0, built.err
+    after = built.files()
+    assert {name for name in before if before[name] != after.get(name)} <= {"searchindex.js"}
 
 
 def test_no_warning_on_a_machine_that_the_sentences_are_not_held_to(new_site) -> None:
@@ -213,31 +431,7 @@ def test_no_warning_on_a_machine_that_the_sentences_are_not_held_to(new_site) ->
     assert site.with_gpu("Test GPU 9000").build(mode="auto").warnings != []
 
 
-# --- damage -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [(b"", "the file is empty"), (b"\x1f\x8b\x08\x00", "cut off"), (b'{"a": 1}', "no trace"), (b"]", "JSON")],
-)
-def test_a_damaged_trace(site, content: bytes, said: str) -> None:
-    """However many pages show it: it is one fault."""
-    site.build()
-    (site.recordings / MACHINE / "one/linear_eager.json.gz").write_bytes(content)
-    file = f"docs/recordings/{MACHINE}/one/linear_eager.json.gz"
-    site.one_fault(f"{file}:1:", said, f"git checkout -- {file}", "[kinetoscope.recording]")
-    built = site.build()
-    assert "linear_eager cannot be shown here" in built.text("gallery/one")
-    assert "not measured here" in built.text("read")
-    assert "size 64" in built.text("gallery/one")
-
-
-def test_a_damaged_table(site) -> None:
-    (site.recordings / MACHINE / "two/sweep.csv").write_text("rows,rows\n1,2\n")
-    site.write("docs/plain.md", "# Plain\n\n{measured}`sweep.at(rows=64).median`\n")
-    site.one_fault(
-        f"docs/recordings/{MACHINE}/two/sweep.csv:1:", "two columns have the same name", "git checkout"
-    )
+# --- damage that leaves nothing to build --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("file", ["one/example.json", "machine.json"])

@@ -177,12 +177,9 @@ def two(site):
 
 
 @pytest.fixture(scope="module")
-def built(recorded_site, open_site, tmp_path_factory):
+def built(build_once: Callable):
     """The book with two machines, built once for all who only look."""
-    root = tmp_path_factory.mktemp("two") / "site"
-    shutil.copytree(recorded_site, root, ignore=shutil.ignore_patterns("gallery", "_build", "stand-in"))
-    with pytest.MonkeyPatch.context() as patch:
-        built = add_other(open_site(root, patch)).build("-W")
+    built = build_once("two-machines", lambda site: add_other(site).build("-W"))
     assert built.status == 0, built.err
     return built
 

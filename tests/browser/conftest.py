@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from visiting import ARGUMENTS, chromium, serving, unavailable
+
+# How long to wait for what has to come. A busy machine takes many times as long as a quiet one.
+PATIENCE_MS = 180_000
+
+
+def patient(new: Callable[..., Any]) -> Callable[..., Any]:
+    """A window, or what holds windows, that waits as long as a busy machine may take."""
+
+    def made(**options: object) -> Any:
+        made = new(**options)
+        made.set_default_timeout(PATIENCE_MS)
+        return made
+
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +35,9 @@ def browser() -> Iterator:
     except ImportError:
         unavailable("playwright is not installed (pip install playwright)")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        started = playwright.chromium.launch(executable_path=program, args=ARGUMENTS, timeout=PATIENCE_MS)
+        started.new_context = patient(started.new_context)
+        started.new_page = patient(started.new_page)
         yield started
         started.close()
 

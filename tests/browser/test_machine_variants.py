@@ -181,7 +181,7 @@ def test_a_timeline_of_the_other_machine_comes_to_life(visit) -> None:
     # and a number in the text leads to it
     page.locator(".ks-measured.ks-walkable:visible").first.click()
     page.wait_for_function("location.hash.includes('-on-old@')")
-    address = page.url
+    address = page.evaluate("location.href")
 
     # an address leads to the machine that has the place; another choice leaves the place
     page.evaluate("sessionStorage.clear()")
@@ -190,7 +190,7 @@ def test_a_timeline_of_the_other_machine_comes_to_life(visit) -> None:
     assert page.get_by_role("radio", name="Old GPU").is_checked()
     assert "It takes 8.16 µs." in page.evaluate(SHOWN)
     page.get_by_role("radio", name="New GPU").check()
-    assert "#" not in page.url
+    page.wait_for_function("!location.href.includes('#')")
     page.reload()
     assert "It takes 2.72 µs." in page.evaluate(SHOWN)
 

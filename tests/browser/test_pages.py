@@ -155,7 +155,7 @@ def test_every_page_at_every_width_light_and_dark(website, browser, served, scre
             visit.page.evaluate(SET_THEME, "light")
             visit.page.set_viewport_size({"width": 1280, "height": 900})
             with contextlib.suppress(playwright_timeout()):  # what no key reaches then is for axe to tell
-                visit.page.wait_for_function(REACHED, timeout=3000)
+                visit.page.wait_for_function(REACHED, timeout=30_000)
             known = judge(visit, axe, name, known)
         assert visit.faults == []
 
@@ -219,7 +219,7 @@ def test_the_search_finds(website, browser, served) -> None:
     with Visit(browser, served, "light") as visit:
         visit.name = "search"
         visit.page.goto(f"{served}search.html?q=epilogue", wait_until="load")
-        visit.page.locator("#search-results a[href*='read/linear']").first.wait_for(timeout=10_000)
+        visit.page.locator("#search-results a[href*='read/linear']").first.wait_for()
         assert visit.faults == []
 
 

@@ -13,9 +13,12 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 FOLDER = Path(os.environ.get("KINETOSCOPE_EXAMPLES") or Path(__file__).parents[2] / "examples")
+# Seconds after which a run is taken to hang: many times what the longest takes on a quiet machine.
+LIMIT = 900
 NO_GPU = "No GPU found: running on the CPU; the traces will show no stream."
 
 
@@ -36,26 +39,64 @@ def environment(**more: str) -> dict[str, str]:
     return kept | ours | more
 
 
-def run(folder: Path, script: str, *flags: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """Copy an example into a folder and run it there.
+# What makes a lesson short without a GPU: text of the script, and what replaces it.
+SMALLER = {
+    "01_matmul_add": {"large = 1024": "large = 128"},
+    "02_strides_and_views": {"default=4096": "default=256"},
+    "03_simple_mlp": {
+        "args.batch or 64, args.seq or 128": "args.batch or 2, args.seq or 4",
+        "args.dim or 768, args.hidden or 3072": "args.dim or 64, args.hidden or 128",
+        "width = 1024 if lesson": "width = 64 if lesson",
+        "rows = 1024 if lesson": "rows = 32 if lesson",
+    },
+    "03_kernels_mlp": {
+        "default=768": "default=64",
+        "default=3072": "default=128",
+        "run_time=0.3": "run_time=0.02",
+    },
+    "05_regimes": {"default=768": "default=64", "default=3072": "default=128"},
+    "05_recompiles": {"default=768": "default=64", "default=3072": "default=128", "else 1024": "else 64"},
+}
+# Those that import Triton after they have told it to interpret: no copy of a Python that has imported it.
+INTERPRETED = ("03_kernels_mlp", "04_pointwise_geglu", "04_dual_gemm", "04_fused_mlp")
 
-    A lesson, and what depends on the environment or on other modules in the folder, gets a Python of its own;
-    a small run begins in a copy of one that has imported torch.
+
+def run_lesson(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Run an example without flags, which is its whole lesson, at smaller sizes than it has for a GPU."""
+    text = source_of(script).read_text(encoding="utf-8")
+    for size, smaller in SMALLER.get(script, {}).items():
+        assert text.count(size) == 1, f"{script} has {size!r} {text.count(size)} times"
+        text = text.replace(size, smaller)
+    (folder / f"{script}.py").write_text(text, encoding="utf-8")
+    return run_file(folder, f"{script}.py", compiles=script not in INTERPRETED)
+
+
+def run(folder: Path, script: str, *flags: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Copy an example into a folder, unless the folder has one, and run it there."""
+    if not (folder / f"{script}.py").exists():
+        shutil.copy(source_of(script), folder)
+    compiles = not env and ("--compile" in flags or script == "05_recompiles")
+    return run_file(folder, f"{script}.py", *flags, compiles=compiles, env=env)
+
+
+def run_file(
+    folder: Path, file: str, *argv: str, compiles: bool = False, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a Python file in a folder, with more in its environment.
+
+    It begins in a copy of a Python that has imported torch, and the compiler if it ``compiles``.
     """
-    path = folder / f"{script}.py"
-    if not path.exists():
-        shutil.copy(source_of(script), path)
-    alone = {other.stem for other in folder.glob("*.py")} == {script}
-    if flags and alone and not env and hasattr(os, "fork"):
-        compiles = "--compile" in flags or script == "05_recompiles"
-        return _started("torch._inductor.compile_fx" if compiles else "torch").run(folder, path.name, *flags)
+    if hasattr(os, "fork"):
+        return _started("torch._inductor.compile_fx" if compiles else "torch").run(
+            folder, env or {}, file, *argv
+        )
     return subprocess.run(
-        [sys.executable, path.name, *flags],
+        [sys.executable, file, *argv],
         cwd=folder,
-        env=environment(**env),
+        env=environment(**(env or {})),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=LIMIT,
         check=False,
     )
 
@@ -72,7 +113,11 @@ for line in sys.stdin:
     print(os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]), flush=True)
 else:
     sys.exit()
-folder, out, err, *sys.argv = json.loads(line)
+folder, out, err, env, *sys.argv = json.loads(line)
+os.environ.update(env)
+# Where any program begins to look for modules.
+more = env.get("PYTHONPATH", "").split(os.pathsep)
+sys.path[:1] = [os.path.join(folder, os.path.dirname(sys.argv[0])), *filter(None, more)]
 for place, name in enumerate((os.devnull, out, err)):
     os.dup2(os.open(name, os.O_RDWR | os.O_CREAT), place)
 os.chdir(folder)
@@ -94,12 +139,13 @@ class Started:
         )
         atexit.register(self.end)
 
-    def run(self, folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    def run(self, folder: Path, env: dict[str, str], *argv: str) -> subprocess.CompletedProcess[str]:
         said = [folder.with_name(f"{folder.name}-{name}") for name in ("stdout", "stderr")]
         for path in said:
             path.write_bytes(b"")
-        print(json.dumps([str(part) for part in (folder, *said, *argv)]), file=self.process.stdin, flush=True)
-        if not select.select([self.process.stdout], [], [], 300)[0]:
+        order = [str(folder), *map(str, said), env, *argv]
+        print(json.dumps(order), file=self.process.stdin, flush=True)
+        if not select.select([self.process.stdout], [], [], LIMIT)[0]:
             os.killpg(self.process.pid, signal.SIGKILL)
         status = self.process.stdout.readline()
         out, err = (path.read_text(encoding="utf-8") for path in said)
@@ -148,13 +194,31 @@ def parse_all(folder: Path, lines: dict[str, list[str]]) -> dict[str, list[tuple
     for script in lines:
         shutil.copy(source_of(script), folder / f"{script}.py")
     (folder / "taken").write_text("a file, no folder")
-    done = subprocess.run(
-        [sys.executable, "-c", PARSE_ALL, json.dumps(lines)],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    (folder / "parse_all.txt").write_text(PARSE_ALL, encoding="utf-8")
+    done = run_file(folder, "parse_all.txt", json.dumps(lines))
+    assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+# The beginning of each example, up to where it knows whether it is to do its whole lesson, run in a notebook:
+# there sys.argv is the kernel's, and there is no __file__.
+IN_A_NOTEBOOK = """
+import json, sys
+beginnings = json.loads(sys.argv[1])
+for script, beginning in beginnings.items():
+    sys.argv, names = ["ipykernel", "-f", "x.json"], {}
+    exec(beginning, names)
+    assert names["lesson"], script
+"""
+
+
+def begin_in_notebooks(folder: Path, scripts: Iterable[str]) -> None:
+    """Check that each example, in a notebook, does its whole lesson."""
+    beginnings = {}
+    for script in scripts:
+        text = source_of(script).read_text(encoding="utf-8")
+        end = "lesson = not argv"
+        beginnings[script] = text[: text.index(end) + len(end)]
+    (folder / "in_a_notebook.txt").write_text(IN_A_NOTEBOOK, encoding="utf-8")
+    done = run_file(folder, "in_a_notebook.txt", json.dumps(beginnings))
+    assert done.returncode == 0, done.stderr

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import docutils.core
 import pytest
-from downloaded import NO_GPU, environment, events, named, parse_all, run, source_of
+from downloaded import NO_GPU, begin_in_notebooks, events, named, parse_all, run, source_of
 
 import kinetoscope
 
@@ -162,25 +162,6 @@ def test_views_have_a_bar_each(tmp_path):
 
 
 @pytest.mark.torch
-@pytest.mark.slow
-def test_lesson_on_kernels(tmp_path):
-    done = run(tmp_path, "03_kernels_mlp")
-    assert done.returncode == 0, done.stderr
-    assert "Liger's kernel needs a GPU" in done.stdout
-    # (the lessons of the others are run from the notebooks of the built site)
-    files = sorted(path.name for path in (tmp_path / "traces").iterdir())
-    assert files == [
-        "geglu_pointwise.json.gz",
-        "geglu_triton.json.gz",
-        "pointwise_geglu.csv",
-        "pointwise_geglu.png",
-    ]
-    header, *rows = (tmp_path / "traces" / "pointwise_geglu.csv").read_text().splitlines()
-    assert header == "variant,rows,hidden,median_us,low_us,high_us,bytes"
-    assert {row.split(",")[0] for row in rows} == {"eager", "compiled"}
-
-
-@pytest.mark.torch
 def test_says_so_where_there_is_no_compiler(tmp_path):
     fresh = {"CXX": str(tmp_path / "no-such-compiler"), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
     flags = "--batch 1 --seq 2 --dim 8 --hidden 16 --compile".split()
@@ -252,13 +233,7 @@ def test_bad_arguments(answers, script):
 @pytest.mark.torch
 def test_a_notebook_has_no_flags_of_ours(tmp_path):
     """In a notebook sys.argv is the kernel's, and there is no __file__: that is the whole lesson."""
-    for script in SCRIPTS:
-        text = source_of(script).read_text(encoding="utf-8")
-        beginning = text[: text.index("lesson = not argv") + len("lesson = not argv")]
-        code = f"import sys; sys.argv = ['ipykernel', '-f', 'x.json']\nns = {{}}\nexec({beginning!r}, ns)\n"
-        (tmp_path / f"{script}_cell.py").write_text(code + "assert ns['lesson']\n", encoding="utf-8")
-    driver = "import glob, runpy\nfor f in sorted(glob.glob('*_cell.py')): runpy.run_path(f)"
-    subprocess.run([sys.executable, "-c", driver], cwd=tmp_path, env=environment(), check=True, timeout=120)
+    begin_in_notebooks(tmp_path, [*SCRIPTS, "05_regimes", "05_recompiles"])
 
 
 # Our kernel, through Triton's interpreter: right as it is, and found wrong when it is.

@@ -5,11 +5,10 @@
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from downloaded import NO_GPU, environment, named, parse_all, run, source_of
+from downloaded import NO_GPU, named, parse_all, run, run_file, source_of
 from test_examples import BAD_FOR_ALL, HUGE
 
 SCRIPTS = ["04_pointwise_geglu", "04_dual_gemm", "04_fused_mlp"]
@@ -23,15 +22,7 @@ def interpreted(folder: Path, script: str, *changes: tuple[str, str]) -> subproc
         assert text.count(right) >= 1, f"{script} no longer has {right!r}"
         text = text.replace(right, wrong)
     (folder / f"{script}.py").write_text(text, encoding="utf-8")
-    return subprocess.run(
-        [sys.executable, str(DRIVER), f"{script}.py"],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+    return run_file(folder, str(DRIVER), f"{script}.py")
 
 
 @pytest.mark.torch

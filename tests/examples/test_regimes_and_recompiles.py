@@ -5,28 +5,17 @@ All runs are on the CPU, with sizes that take no time, whatever the machine has.
 """
 
 import ast
-import csv
 import functools
-import importlib.util
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
-from downloaded import NO_GPU, environment, events, named, parse_all, run, source_of
+from downloaded import NO_GPU, events, named, parse_all, run, source_of
 
 import kinetoscope
 
 SCRIPTS = ["05_regimes", "05_recompiles"]
-
-
-def table(path: Path) -> list[dict[str, str]]:
-    """The rows of a table."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 # What a downloader sees.
@@ -100,97 +89,6 @@ def test_steps_and_out(tmp_path):
     (path,) = (tmp_path / "else" / "where").iterdir()
     assert named(path, "mlp_fwd") == 5
     assert not (tmp_path / "traces").exists()
-
-
-@pytest.mark.torch
-@pytest.mark.slow
-def test_lesson_on_regimes(tmp_path):
-    done = run(tmp_path, "05_regimes")
-    assert done.returncode == 0, done.stderr
-    assert "Without a GPU: " in done.stdout
-    traces = tmp_path / "traces"
-    assert sorted(path.name for path in traces.iterdir()) == [
-        "launch_cost.csv",
-        "launch_tiny.json.gz",
-        "regime_rows_16_compiled.json.gz",
-        "regime_rows_16_eager.json.gz",
-        "regime_rows_64_compiled.json.gz",
-        "regime_rows_64_eager.json.gz",
-        "regimes.csv",
-        "regimes.png",
-        "rungs.csv",
-        "spread_100.json.gz",
-        "spread_100_small.json.gz",
-    ]
-    clocks = ["host_us", "host_low_us", "host_high_us", "gpu_us", "gpu_low_us", "gpu_high_us"]
-    rows = table(traces / "regimes.csv")
-    assert list(rows[0]) == ["variant", "rows", *clocks]
-    assert [(row["variant"], row["rows"]) for row in rows] == [
-        (variant, count) for count in ("1", "16", "64") for variant in ("eager", "compiled")
-    ]
-    rungs = table(traces / "rungs.csv")
-    assert list(rungs[0]) == ["rung", "variant", *clocks]
-    names = ["matmul_add_64", "matmul_add_256", "linear", "linear_256", "relu", "geglu"]
-    assert [(row["rung"], row["variant"]) for row in rungs] == [
-        (name, variant) for name in names for variant in ("eager", "compiled")
-    ]
-    for row in rows + rungs:
-        assert 0 < float(row["host_low_us"]) <= float(row["host_us"]) <= float(row["host_high_us"])
-        assert row["gpu_us"] == row["gpu_low_us"] == row["gpu_high_us"] == "", "there is no GPU"
-    rows = table(traces / "launch_cost.csv")
-    assert list(rows[0]) == ["profiler", "launches", "host_us", "host_low_us", "host_high_us"]
-    assert [row["profiler"] for row in rows] == ["never", "attached", "attached_shapes", "detached"]
-    for name in ("spread_100", "spread_100_small"):
-        assert named(traces / f"{name}.json.gz", "linear_fwd") == 100
-    adds = sum(event.get("name") == "aten::add" for event in events(traces / "launch_tiny.json.gz"))
-    assert adds == 3 * 20
-    assert named(traces / "regime_rows_16_compiled.json.gz", "mlp_fwd") == 3
-
-
-@pytest.mark.torch
-@pytest.mark.slow
-def test_lesson_on_recompiles(tmp_path):
-    done = run(tmp_path, "05_recompiles")
-    assert done.returncode == 0, done.stderr
-    assert "Liger's kernel needs a GPU" in done.stdout
-    traces = tmp_path / "traces"
-    assert sorted(path.name for path in traces.iterdir()) == [
-        "full_bias_compiled.json.gz",
-        "full_bias_eager.json.gz",
-        "recompiles.csv",
-        "stride_guard.csv",
-    ]
-    rows = table(traces / "recompiles.csv")
-    assert list(rows[0]) == ["mode", "call", "rows", "host_ms", "graphs"]
-    graphs = {}
-    for row in rows:
-        graphs.setdefault(row["mode"], []).append(int(row["graphs"]))
-    assert graphs == {
-        "eager": [0] * 8,
-        "start": [1],
-        "default": [1, 1, 2, 2, 2, 2, 3, 3],
-        "dynamic": [1, 1, 1, 1, 1, 1, 2, 2],
-        "mark_dynamic": [1, 1, 1, 1, 1, 1, 2, 2],
-    }
-    # other strides: right, and compiled anew; an error only where one was asked for, or lied to
-    for what, count in (("as compiled", 1), ("other input", 2), ("other weight", 3)):
-        assert f"{what}: agrees with float32" in done.stdout
-        assert re.search(rf"^{what}: strides: .*; {count} compiled so far$", done.stdout, re.MULTILINE)
-    assert "RuntimeError: Detected recompile when torch.compile stance is 'fail_on_recompile'." in done.stdout
-    assert "stride mismatch at index 0" in done.stdout
-    assert "AssertionError: expected size 64==64, stride 1==64 at dim=0" in done.stdout
-    assert "No error." not in done.stdout
-    assert str(Path(torch_folder()).parent) not in done.stdout
-    for name in ("full_bias_eager", "full_bias_compiled"):
-        path = traces / f"{name}.json.gz"
-        assert named(path, "addmm") == 3
-        copies = sum(event.get("name") == "aten::copy_" for event in events(path))
-        assert copies == 3, "the bias is copied, eager and compiled"
-
-
-def torch_folder() -> str:
-    """Where torch is installed: a path that must not be printed on a page."""
-    return importlib.util.find_spec("torch").origin
 
 
 @pytest.mark.torch
@@ -273,18 +171,6 @@ def test_bad_arguments(answers, script):
         assert code == 2, f"{flags}: {code} {errors}"
         assert errors.startswith("usage: "), flags
         assert message in errors.splitlines()[-1], flags
-
-
-@pytest.mark.torch
-def test_a_notebook_has_no_flags_of_ours(tmp_path):
-    """In a notebook sys.argv is the kernel's, and there is no __file__: that is the whole lesson."""
-    for script in SCRIPTS:
-        text = source_of(script).read_text(encoding="utf-8")
-        beginning = text[: text.index("lesson = not argv") + len("lesson = not argv")]
-        code = f"import sys; sys.argv = ['ipykernel', '-f', 'x.json']\nns = {{}}\nexec({beginning!r}, ns)\n"
-        (tmp_path / f"{script}_cell.py").write_text(code + "assert ns['lesson']\n", encoding="utf-8")
-    driver = "import glob, runpy\nfor f in sorted(glob.glob('*_cell.py')): runpy.run_path(f)"
-    subprocess.run([sys.executable, "-c", driver], cwd=tmp_path, env=environment(), check=True, timeout=120)
 
 
 # The picture's labels, which have to stay apart whatever was measured.

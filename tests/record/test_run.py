@@ -35,7 +35,7 @@ def test_two_runs_at_once(darkroom, old_recording: Callable[[], bool]) -> None:
     """The second would take what the first is writing for what a killed run left behind."""
     code = (
         "import subprocess, sys\nfrom filelock import FileLock\n"
-        f"lock = FileLock({str(darkroom.folder / '.lock')!r}, timeout=60)\n"
+        f"lock = FileLock({str(darkroom.folder / '.lock')!r}, timeout=600)\n"
         "with lock:\n    print('held', flush=True)\n    sys.stdin.read()"
     )
     with subprocess.Popen(
@@ -313,7 +313,7 @@ def test_a_run_that_is_killed_half_way(darkroom, tmp_path: Path) -> None:
     darkroom.record(one, two)
     before = darkroom.read().examples["two"].fingerprint
     darkroom.example("one", "x = 2")
-    darkroom.example("two", f"open({str(tmp_path / 'running')!r}, 'w').close()\nimport time\ntime.sleep(60)")
+    darkroom.example("two", f"open({str(tmp_path / 'running')!r}, 'w').close()\nimport time\ntime.sleep(600)")
     code = (
         "import sys\nfrom pathlib import Path\nfrom kinetoscope.record.run import RecorderConfig, record\n"
         "from kinetoscope.record.script import read_script\n"
@@ -328,7 +328,7 @@ def test_a_run_that_is_killed_half_way(darkroom, tmp_path: Path) -> None:
         env=environ, start_new_session=True, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 600
         while not (tmp_path / "running").exists():
             assert time.monotonic() < deadline
             assert process.poll() is None
