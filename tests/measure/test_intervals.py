@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kinetoscope.measure.intervals import Union, busy, span
 from kinetoscope.trace import Event, Kind, LaneId
-from kinetoscope.trace.columns import columns_of
+from kinetoscope.trace.events import columns_of
 
 from .made import Made
 
