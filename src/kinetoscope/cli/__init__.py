@@ -25,7 +25,7 @@ COMMANDS = {
     "timeline": ("pictures", "a picture of lanes, bars and launches, as SVG, PNG or PDF"),
     "show": ("pictures", "one page to walk through in a browser, with all tables"),
     "compare": ("tables", "what is gone, new, faster or slower in a second trace"),
-    "assert": ("verdicts", "hold conditions against a trace; exit status 1 where one fails"),
+    "assert": ("verdicts", "check conditions on a trace; exit status 1 if one fails"),
     "scrub": ("scrub", "a copy without host and user names, environment and folders"),
     "claims": ("verdicts", "the verdicts of a built book"),
 }
@@ -118,7 +118,7 @@ def _add_reading_options(parser: argparse.ArgumentParser, strict: object, max_by
         type=size,
         default=max_bytes,
         metavar="N",
-        help="what a gzipped trace may unpack to, such as 500M or 10G (4G if not given)",
+        help="the most that a gzipped trace may unpack to, such as 500M or 10G (default: 4G)",
     )
 
 

@@ -49,14 +49,14 @@ def add_timeline(parser: argparse.ArgumentParser) -> None:
         "--step",
         type=steps,
         metavar="N",
-        help="a step's number, several with commas, or all for the whole trace (else a typical one)",
+        help="a step's number, several with commas, or all for the whole trace (default: a typical step)",
     )
     parser.add_argument("--zoom", metavar="PATTERN", help="the first op of this name, and what it launched")
     parser.add_argument(
         "--highlight", metavar="PATTERN", action="append", default=[], help="names to mark; may be repeated"
     )
-    parser.add_argument("--width", type=pixels, default=960, metavar="PX", help="960 px if not given")
-    parser.add_argument("--dark", action="store_true", help="on a dark ground")
+    parser.add_argument("--width", type=pixels, default=960, metavar="PX", help="width in px (default: 960)")
+    parser.add_argument("--dark", action="store_true", help="with a dark background")
     add_force(parser)
 
 
@@ -123,13 +123,13 @@ def add_show(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="the page (if not given: TRACE's name with .html, in the current folder)",
+        help="the page (default: TRACE's name with .html, in the current folder)",
     )
     parser.add_argument(
         "--step",
         type=steps,
         metavar="N",
-        help="where the timeline opens: 3, or 2,3, or all (if not given: a typical step)",
+        help="where the timeline opens: 3, or 2,3, or all (default: a typical step)",
     )
     parser.add_argument("--no-open", action="store_true", help="only write the page")
     add_force(parser)

@@ -44,7 +44,7 @@ def _say_table(columns: Sequence[Column], rows: Sequence[object]) -> str:
 def add_table(parser: argparse.ArgumentParser) -> None:
     """Adds the options of ``kinetoscope table``."""
     add_trace(parser)
-    parser.add_argument("--by", choices=VIEWS, default="op", help="what a row is (op if not given)")
+    parser.add_argument("--by", choices=VIEWS, default="op", help="what a row is (default: op)")
     parser.add_argument("--step", type=int, metavar="N", help="only ProfilerStep#N, instead of all steps")
     parser.add_argument("--sort", metavar="COLUMN", help="largest value of this column first; name: A to Z")
     parser.add_argument("--limit", type=row_limit, metavar="N", help="no more than N rows")
@@ -129,7 +129,7 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
     add_trace(parser, "before")
     add_trace(parser, "after")
     parser.add_argument(
-        "--by", choices=("kernel", "op"), default="kernel", help="kernels and copies (if not given), or ops"
+        "--by", choices=("kernel", "op"), default="kernel", help="kernels and copies (default), or ops"
     )
     _add_forms(parser, "full names, times in ns")
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kinetoscope.cli.console import note, say
+from kinetoscope.cli.console import Refusal, say
 from kinetoscope.cli.files import add_trace, read_trace
 
 if TYPE_CHECKING:
@@ -48,15 +48,15 @@ def run_assert(options: argparse.Namespace) -> int:
 
 def add_claims(parser: argparse.ArgumentParser) -> None:
     """Adds the argument of ``kinetoscope claims``."""
-    parser.add_argument(
-        "site", nargs="?", type=Path, default=SITE, help=f"the built site, or its claims.json ({SITE})"
-    )
+    what = f"the built site, or its claims.json (default: {SITE})"
+    parser.add_argument("site", nargs="?", type=Path, default=SITE, help=what)
 
 
 def run_claims(options: argparse.Namespace) -> int:
     """Prints the verdicts in a site's ``claims.json``, a line each.
 
-    Returns 1 if a *claim* fails (a reported sentence may), 2 if the file cannot be read.
+    Returns 1 if a *claim* fails (a reported sentence may).  Raises :class:`Refusal` for a file that cannot be
+    read.
     """
     path = options.site / "claims.json" if options.site.is_dir() else options.site
     try:
@@ -68,11 +68,9 @@ def run_claims(options: argparse.Namespace) -> int:
             say(f"{MARKS[item['verdict']]} {item['id']}: {said_by}{item['sentence']}{figure}")
             failed += item["kind"] == "claim" and item["verdict"] == "fails"
     except OSError as error:
-        note(f"{path}: {error.strerror}; build the book first (nox -s docs)")
-        return 2
+        raise Refusal(f"{path}: {error.strerror}; build the book first (nox -s docs).") from error
     except (ValueError, KeyError, TypeError) as error:
-        note(f"{path} is no claims.json ({error}); build the book again")
-        return 2
+        raise Refusal(f"{path} is no claims.json ({error}); build the book again.") from error
     claims, reported = (sum(item["kind"] == kind for item in items) for kind in ("claim", "reported"))
     say(
         f"{claims} {'claim' if claims == 1 else 'claims'}, {failed or 'none'} of which "
