@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetoscope.kernel_names import SEPARATORS, KernelName, Part, decode, is_gemm
+from kinetoscope.kernel_names import SEPARATORS, KernelName, Part, decode, is_gemm, sources
 from kinetoscope.trace import Event, Kind, load
 
 OURS = Path(__file__).parents[1] / "data" / "traces"
@@ -288,6 +288,14 @@ def test_examples_in_docstrings(module: str) -> None:
 
 
 # What is called "checked on recorded launches" is checked here.
+
+
+def test_sources_name_a_test_that_is_there() -> None:
+    named = [re.findall(r"tests/\S+\.py", text) for text in vars(sources).values() if isinstance(text, str)]
+    paths = {path for each in named for path in each}
+    assert paths
+    for path in paths:
+        assert (Path(__file__).parents[2] / path).samefile(__file__)
 
 
 @cache

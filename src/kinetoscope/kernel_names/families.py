@@ -134,6 +134,7 @@ _NAMED = (
         rules=matmul.INDUCTOR_TEMPLATE,
     ),
 )
+"""Families whose names are plain text; the first that fits counts"""
 
 _IN, _OUT, _ACC = (
     Argument("dtype", "input: {0}"),
@@ -408,6 +409,7 @@ _CPP = (
         "A kernel built from AMD's Composable Kernel templates.",
     ),
 )
+"""Families of C++ kernels; the first that fits counts"""
 
 
 def named_family(name: str) -> Family | None:

@@ -1,4 +1,4 @@
-"""Rules for the names of matrix multiplications: nvjet, CUTLASS, xmma, those by architecture, Tensile.
+"""Rules for the names of matrix multiplications, by NVIDIA (nvjet to TensorRT-LLM), AMD and Inductor.
 
 NVIDIA documents CUTLASS's names but none of cuBLAS's.  When asked, it called them confidential (see
 :data:`~kinetoscope.kernel_names.sources.NOT_TOLD`).  So we call a part of a cuBLAS name known only if it is a
