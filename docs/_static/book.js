@@ -1,4 +1,4 @@
-// On a phone the contents of a page lie over it: who has chosen from them wants to read.
+// On a phone the table of contents covers the page; it closes when the reader chooses a heading.
 document.addEventListener("click", event => {
   "use strict";
   const link = event.target instanceof Element && event.target.closest("dialog a[href^='#']");

@@ -175,7 +175,7 @@ def test_the_canvas_follows_the_theme(walk) -> None:
     light = walk.ask(pixel)
     walk.page.evaluate("document.documentElement.dataset.theme = 'dark'")
     walk.page.wait_for_function(
-        f"document.getElementById('{FIGURE}').kinetoscope.painter.colour.surface === '#14181e'"
+        f"document.getElementById('{FIGURE}').kinetoscope.painter.color.surface === '#14181e'"
     )
     dark = walk.ask(pixel)
     walk.page.evaluate("document.documentElement.dataset.theme = 'light'")

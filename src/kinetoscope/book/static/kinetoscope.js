@@ -1,11 +1,11 @@
-// On every page: loads the timeline viewer and a trace's data when one of its figures comes near the screen.
-// Everything is added as a <script>, which also works in a page that was opened from a disk.
+// On every page: loads the viewer and a trace's data when one of its figures comes near the screen.
+// It adds script elements, which also work in a page that was opened from a disk.
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
   const own = document.currentScript;
 
-  /** What the data scripts of this page have brought, by "MACHINE/NAME". */
+  /** The data of traces that are loaded, by "MACHINE/NAME". */
   ks.stored ??= new Map();
   /** @param {string} key @param {object} data called by a data script */
   ks.data = (key, data) => void ks.stored.set(key, data);
@@ -13,7 +13,7 @@
   /** @type {Map<string, Promise<void>>} */
   const loads = new Map();
 
-  /** @param {string} url of a script, loaded once @returns {Promise<void>} */
+  /** Load a script or a stylesheet once. @param {string} url @returns {Promise<void>} */
   ks.load = url => {
     const address = new URL(url, document.baseURI).href;
     if (!loads.has(address)) {
@@ -30,12 +30,12 @@
     return loads.get(address);
   };
 
-  // What the viewer consists of is told by the page, with a mark of each file's version.
+  // The page names the viewer's files, with their versions.
   const parts = (own?.dataset.viewer ?? "").split(" ").filter(Boolean).map(part => new URL(part, own.src).href);
 
   /**
-   * Bring a static figure to life.
-   * @param {HTMLElement} figure @returns {Promise<object | null>} the ks.Figure; null where it stays a picture
+   * Start the viewer of a static figure.
+   * @param {HTMLElement} figure @returns {Promise<object | null>} the ks.Figure; null if it stays a picture
    */
   ks.hydrate = async figure => {
     const tools = figure.querySelector(".ks-tools[data-src]");
@@ -44,7 +44,7 @@
       const data = ks.stored.has(tools.dataset.trace) ? [] : [ks.load(tools.dataset.src)];
       await Promise.all([...parts.map(ks.load), ...data]);
     } catch {
-      return null; // the picture stays, and says all that it said
+      return null; // the static picture stays
     }
     return ks.enliven(figure);
   };
@@ -65,7 +65,7 @@
       near.observe(figure);
     }
   };
-  // On paper nothing can be opened: answers, and what was asked of the recording.
+  // Paper shows all that a reader can open: answers, expressions, folded tables.
   /** @type {HTMLDetailsElement[]} */
   let opened = [];
   addEventListener("beforeprint", () => {
@@ -74,12 +74,12 @@
   });
   addEventListener("afterprint", () => opened.forEach(details => (details.open = false)));
 
-  // Figures of another machine come into the page when it is chosen.
+  // Choosing another machine adds its figures to the page.
   document.addEventListener("kinetoscope:machine", watch);
 
   const begin = () => {
     watch();
-    // "#figure@start-end,…" is where a reader was; the browser itself knows no such place.
+    // The viewer writes "#figure@start-end,…" into the address, where the browser finds no such id.
     const id = /^#([^@]+)@/.exec(location.hash)?.[1];
     const asked = id && document.getElementById(decodeURIComponent(id));
     if (asked?.matches("figure.ks-timeline")) {

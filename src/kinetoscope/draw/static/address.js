@@ -1,4 +1,4 @@
-// The page's address keeps where one is: #FIGURE@START-END,e=EVENT,find=PATTERN (ns of the trace, index of its file).
+// Keeps the view in the page's address: #FIGURE@START-END,e=EVENT,find=PATTERN (times in ns, EVENT an index in the file).
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
@@ -13,7 +13,7 @@
     try {
       find = decodeURIComponent(part("find") ?? "");
     } catch {
-      // an address that somebody cut short
+      // the address was cut short
     }
     return { id: decodeURIComponent(id), start: Number(start), end: Number(end), event: Number(part("e") ?? -1), find };
   };
@@ -30,7 +30,7 @@
       const text = figure.findInput.value;
       if (text) hash += `,find=${encodeURIComponent(text)}`;
       const plain = view.atHome && figure.selected < 0 && !text;
-      // As it was opened: nothing to keep, and no other place of the page is forgotten for it.
+      // The figure is as it was opened, so leave an address that leads elsewhere in the page alone.
       if (plain && !location.hash.startsWith(`#${encodeURIComponent(figure.id)}@`)) return;
       history.replaceState(history.state, "", plain ? `#${encodeURIComponent(figure.id)}` : hash);
     };

@@ -1,13 +1,12 @@
-// Two timelines on one scale: they move together, and what belongs together lights up in both.
-// Which events those are was computed when the page was made; it stands in a script.ks-pairs in the second figure.
+// Two timelines on one scale: they move together, and events that belong together light up in both.
+// A script.ks-pairs in the second figure says which events those are.
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
-  const OTHER_STEP = 0.32; // .ks-faded has the same
 
   /** @typedef {{change: string, said: string, ratio: string, told: boolean, places: [number[], number[]]}} Pair */
 
-  /** Names, some of them with the sign of what became of their events. */
+  /** Writes names, some of them after a sign that says what became of their events. */
   class SignedLettering extends ks.text.Lettering {
     /** @param {string[][]} forms @param {number} font @param {(string | undefined)[]} signs one for each name */
     constructor(forms, font, signs) {
@@ -30,10 +29,10 @@
   }
 
   class Comparison {
-    /** @param {HTMLElement[]} elements the two figures @param {{signs: Record<string, string>, pairs: Pair[]}} found */
-    constructor(elements, found) {
+    /** @param {HTMLElement[]} elements the two figures @param {{signs: Record<string, string>, pairs: Pair[]}} pairing */
+    constructor(elements, pairing) {
       this.elements = elements;
-      this.found = found;
+      this.pairing = pairing;
       this.names = elements.map(element => this.keyOf(element).replace(/^[^/]*\//, ""));
     }
 
@@ -41,7 +40,7 @@
       return element.querySelector(".ks-tools").dataset.trace;
     }
 
-    /** Both come to life at once, for they share one window. @returns {Promise<boolean>} whether they did */
+    /** Start both viewers at once, since they share one window. @returns {Promise<boolean>} whether that worked */
     async begin() {
       const tools = this.elements.map(element => element.querySelector(".ks-tools"));
       const wanted = tools.filter(each => !ks.stored.has(each.dataset.trace) && each.dataset.src);
@@ -58,10 +57,10 @@
       const view = new ks.View(0, Math.max(...spans), Math.min(...origins.map(origin => -origin)), Math.max(...last));
       this.figures = this.elements.map((element, k) =>
         (element.kinetoscope = new ks.Figure(element, models[k], { view, origin: origins[k] })));
-      /** number of its pair by position in the columns; -1 without one */
+      /** number of the pair of each event, by position; -1 without one */
       this.pairOf = models.map((model, k) => {
         const of = new Int32Array(model.count).fill(-1);
-        this.found.pairs.forEach((pair, number) => {
+        this.pairing.pairs.forEach((pair, number) => {
           for (const index of pair.places[k]) if (model.position(index) >= 0) of[model.position(index)] = number;
         });
         return of;
@@ -82,13 +81,13 @@
       figure.on("select", partners);
       figure.on("draw", () => this.outline(figure, k));
       figure.notes = i => {
-        const pair = this.found.pairs[this.pairOf[k][i]];
+        const pair = this.pairing.pairs[this.pairOf[k][i]];
         return pair ? [[k ? `against ${this.names[0]}` : `in ${this.names[1]}`, told(pair)]] : [];
       };
       const describe = figure.describe.bind(figure);
       figure.describe = i => [describe(i), ...figure.notes(i).map(note => note.join(" "))].join(", ");
 
-      // One tape on both, and both overlaid or neither: they share their window.
+      // They share their window, so they also share the tape and the overlay of steps.
       figure.on("tape", tape => {
         if (other.painter.tape !== tape) other.setTape(tape);
       });
@@ -98,7 +97,7 @@
         const max = view.max;
         other.overlay(on);
         if (!on) return;
-        // The second of them found the window as the first had made it.
+        // The first one has changed the shared window already, so the second takes over what it was before.
         other._before = figure._before;
         view.max = view.home.end = Math.max(max, view.max);
         view.set(0, view.max);
@@ -106,7 +105,7 @@
       figure.invalidate();
     }
 
-    /** A signed name is one of its own: an op may be called as the kernel that it launches. */
+    /** Give signed names entries of their own: an op can have the name of the kernel that it launches. */
     sign(figure, k) {
       const { model, painter, layout } = figure;
       const forms = [...model.forms];
@@ -114,24 +113,24 @@
       const signed = new Map();
       const name = Int32Array.from(model.name, (id, i) => {
         const number = this.pairOf[k][i];
-        const pair = this.found.pairs[number];
+        const pair = this.pairing.pairs[number];
         if (!pair?.told) return id;
         if (!signed.has(number)) {
           signed.set(number, forms.push(forms[id]) - 1);
-          signs.push(this.found.signs[pair.change]);
+          signs.push(this.pairing.signs[pair.change]);
         }
         return signed.get(number);
       });
-      // Others on the page draw the same trace without signs.
+      // Other figures of the page draw the same trace without signs.
       painter.model = Object.create(model, { name: { value: name }, forms: { value: forms } });
       painter.lettering = new SignedLettering(forms, layout.style.font, signs);
     }
 
-    /** What an event became in the other trace, in the step there that stands beside its own. */
+    /** The event's partners in the other trace, in the step there that corresponds to its own. */
     partners(k, i) {
       const number = this.pairOf[k][i];
       if (number < 0) return [];
-      const { places } = this.found.pairs[number];
+      const { places } = this.pairing.pairs[number];
       const [own, others] = [this.figures[k], this.figures[1 - k]];
       const home = figure => [...figure.layout.homeSteps][0] ?? 0;
       const at = (figure, which) => places[which].map(index => figure.model.position(index)).filter(j => j >= 0);
@@ -140,26 +139,26 @@
       const all = at(others, 1 - k);
       const step = ownStep - home(own) + home(others);
       const beside = all.filter(j => ownStep < 0 || others.model.stepOf[j] === step);
-      // As many there as here: the first belongs to the first.
+      // If there are as many there as here, they belong together in their order.
       if (beside.length === mine.length) return beside.slice(mine.indexOf(i), mine.indexOf(i) + 1);
       return beside.length ? beside : all;
     }
 
-    /** Dashes around what is gone, a thick line around what is new, as in the picture. */
+    /** Draw dashes around events that are gone, a thick line around new ones, as the picture does. */
     outline(figure, k) {
       const { layout, painter } = figure;
-      const { context: c, scrollY, colour } = painter;
+      const { context: c, scrollY, color } = painter;
       c.save();
       c.beginPath();
       c.rect(0, 0, layout.width, painter.seen - layout.style.axis);
       c.clip();
       c.translate(0, -scrollY);
-      c.strokeStyle = colour.text;
+      c.strokeStyle = color.text;
       for (let bar = 0; bar < layout.count; bar++) {
         const i = layout.of[bar];
-        const pair = this.found.pairs[this.pairOf[k][i]];
+        const pair = this.pairing.pairs[this.pairOf[k][i]];
         if (!pair?.told || layout.h[bar] < 6 || (pair.change !== "gone" && pair.change !== "new")) continue;
-        c.globalAlpha = layout.faded[bar] ? OTHER_STEP : painter.lit && !painter.lit.includes(i) ? ks.ASIDE : 1;
+        c.globalAlpha = layout.faded[bar] ? ks.OTHER_STEP : painter.lit && !painter.lit.includes(i) ? ks.ASIDE : 1;
         c.setLineDash(pair.change === "gone" ? [3, 2] : []);
         c.lineWidth = pair.change === "gone" ? 1.5 : 2;
         c.strokeRect(layout.x[bar], layout.y[bar], layout.w[bar], layout.h[bar]);
@@ -175,17 +174,17 @@
   const comparisons = new WeakMap();
   const comparisonOf = element => {
     for (const script of document.querySelectorAll("script.ks-pairs")) {
-      const found = JSON.parse(script.textContent);
-      const elements = found.figures.map(id => document.getElementById(id));
+      const pairing = JSON.parse(script.textContent);
+      const elements = pairing.figures.map(id => document.getElementById(id));
       if (elements.includes(null) || comparisons.has(elements[0])) continue;
-      const comparison = new Comparison(elements, found);
+      const comparison = new Comparison(elements, pairing);
       for (const each of elements) comparisons.set(each, comparison);
     }
     return comparisons.get(element);
   };
 
   const alone = ks.enliven;
-  /** @returns {object | null | Promise<object | null>} as before; a promise of it for one of two that are compared */
+  /** @returns {object | null | Promise<object | null>} the figure; a promise of it if it is one of two compared */
   ks.enliven = element => {
     if (element.kinetoscope) return element.kinetoscope;
     const comparison = comparisonOf(element);

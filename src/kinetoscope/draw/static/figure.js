@@ -3,19 +3,19 @@
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
 
-  /** @typedef {(figure: Figure) => void} Part Adds one ability to a figure when it comes alive. */
+  /** @typedef {(figure: Figure) => void} Part adds one ability to a figure when its viewer starts */
   /** @type {Part[]} */
   ks.parts ??= [];
 
-  /** @type {Set<Figure>} every living figure of the page */
+  /** @type {Set<Figure>} every figure of the page whose viewer has started */
   const figures = new Set();
 
-  const WIDE = [640, 590, 820]; // units, and the px between which the static picture is scaled
+  const WIDE = [640, 590, 820]; // width of the static picture: units, least and most px
   const NARROW = [340, 312, 430];
-  const TALLEST = 640; // px; beyond it rows are scrolled, unless the static picture is taller
+  const TALLEST = 640; // px; a taller canvas scrolls, unless the static picture is taller too
 
   /**
-   * Makes an element.
+   * Make an element.
    * @param {string} tag @param {Record<string, string>} [attributes] @param {...(Node | string)} inside
    */
   function make(tag, attributes = {}, ...inside) {
@@ -29,8 +29,8 @@
     /**
      * @param {HTMLElement} element a `figure.ks-timeline` with a `.ks-frame`
      * @param {ks.Model} model
-     * @param {{view?: ks.View, origin?: number}} [options] `view`: shared with other figures; `origin`: ns of the
-     *     trace that is the view's 0 (default: 0, so that the view's axis is the trace's)
+     * @param {{view?: ks.View, origin?: number}} [options] `view` may be shared with other figures; `origin` is
+     *     the time of the trace (ns) at which the view's axis begins
      */
     constructor(element, model, { view, origin = 0 } = {}) {
       this.element = element;
@@ -44,7 +44,7 @@
       this.layout.homeSteps = this._homeSteps(start + origin, end + origin);
       this.selected = -1;
       this.hovered = -1;
-      /** lit from outside: by a table's row or a number in a sentence */
+      /** positions that a table's row or a number in a sentence lights */
       this.external = /** @type {number[]} */ ([]);
       this.hits = new Int32Array(0);
       this.draws = 0;
@@ -56,13 +56,13 @@
       figures.add(this);
     }
 
-    /** Steps that lie in the opening window; or the one that it lies in. */
+    /** The steps inside the opening window, or the step around it; none if they are all steps. */
     _homeSteps(start, end) {
       const { steps } = this.model;
       const inside = steps.flatMap((step, k) => (step.start >= start && step.end <= end ? [k] : []));
       const around = steps.findIndex(step => step.start <= start && start < step.cpuEnd);
-      const found = inside.length ? inside : around >= 0 ? [around] : [];
-      return new Set(found.length === steps.length && inside.length !== 1 ? [] : found);
+      const home = inside.length ? inside : around >= 0 ? [around] : [];
+      return new Set(home.length === steps.length && inside.length !== 1 ? [] : home);
     }
 
     _build() {
@@ -87,13 +87,13 @@
       this.painter = new ks.Painter(this.canvas, this.layout);
       const marked = new Set();
       for (const bar of frame.querySelectorAll(".ks-wide .ks-bar.ks-marked")) {
-        // Of several in one bar the picture can't say which; the name decides.
+        // If a bar shows several events, this marks the one that the bar is named after.
         marked.add(this.model.position(Number(bar.dataset.event)));
       }
       this.painter.marked = [...marked].filter(i => i >= 0);
     }
 
-    /** A picture of thousands of elements is taken out of the page, and put back to be printed. */
+    /** Take a picture of thousands of elements out of the page, and put it back for printing. */
     _keepForPaper(frame) {
       const pictures = [...frame.querySelectorAll(".ks-wide, .ks-narrow")];
       if (frame.querySelectorAll("*").length < 2000) return;
@@ -112,7 +112,7 @@
       });
       new ResizeObserver(() => this.resize()).observe(this.frame);
       ks.onThemeChange(() => {
-        this.painter.readColours();
+        this.painter.readColors();
         this.invalidate();
       });
       this.resize();
@@ -131,7 +131,7 @@
     resize() {
       let width = this.frame.clientWidth - 8;
       if (width <= 0) return;
-      // As large as the picture under it, whatever the page's styles make of that.
+      // The canvas is as large as the picture below it, however the page's styles size that.
       const picture = [...this.frame.querySelectorAll(".ks-svg")].find(svg => svg.getClientRects().length);
       let narrow = this.element.clientWidth < 600;
       const [units, least, most] = narrow ? NARROW : WIDE;
@@ -141,7 +141,7 @@
         narrow = drawn < 480;
         const box = picture.getBoundingClientRect();
         this.scale = box.width / drawn;
-        // In the same place where there is little room beside it, else in all the room there is.
+        // If there is little room beside the picture, cover just the picture; otherwise use all the room.
         width = picture.parentElement.getBoundingClientRect().width;
         if (width < 1.06 * box.width) width = box.width;
       }
@@ -161,7 +161,7 @@
       this.painter.resize(this.width, height, this.scale);
     }
 
-    /** Draw before the next picture on the screen. */
+    /** Draw in the next animation frame. */
     invalidate() {
       this._frame ??= requestAnimationFrame(() => this.draw());
     }
@@ -178,12 +178,12 @@
       this.emit("draw");
     }
 
-    /** @param {string} text for those who listen */
+    /** @param {string} text for screen readers */
     say(text) {
       this.live.textContent = text;
     }
 
-    /** @param {string} text for everybody, for a moment */
+    /** @param {string} text for screen readers, and shown for a moment */
     tell(text) {
       this.say(text);
       this.emit("hint", text);
@@ -209,13 +209,13 @@
       this.emit("hover", i);
     }
 
-    /** @param {number[]} positions lit from a table or a number; none: no longer */
+    /** @param {number[]} positions that a table or a number lights; an empty list ends that */
     light(positions) {
       this.external = positions;
       this.relight();
     }
 
-    /** What is lit: what one points at, else what the page points at, else what was found or selected. */
+    /** Light the event under the pointer; without one, what the page lights, then what was found or selected. */
     relight() {
       const { model, painter } = this;
       const focus = this.hovered >= 0 ? this.hovered : this.selected;
@@ -250,7 +250,7 @@
       else if (box.y + box.h > this.painter.scrollY + room) this.painter.scrollY = box.y + box.h - room + 20;
     }
 
-    /** Whether anything of an event can be seen, or it has no place to go to. @param {number} i */
+    /** @param {number} i @returns {boolean} whether a part of the event is visible, or it has no place at all */
     inView(i) {
       const { view, layout, painter } = this;
       const box = layout.boxOf(i);
@@ -259,7 +259,7 @@
         box.y + box.h > painter.scrollY && box.y < painter.scrollY + painter.seen - layout.style.axis;
     }
 
-    /** Make an event, with what it caused, fill the window. @param {number} i */
+    /** Fill the window with an event and what it launched. @param {number} i */
     zoomTo(i) {
       const { view, layout, model } = this;
       const start = layout.startOf(i);
@@ -271,7 +271,7 @@
       view.go(start - margin, end + margin);
     }
 
-    /** Steps back: the tape, the last view, the selection. @returns {boolean} whether there was anything */
+    /** Undo one thing: the tape, the last move, the selection, the search. @returns {boolean} whether there was one */
     escape() {
       if (this.painter.tape) this.setTape(null);
       else if (this.view.back()) this.say("Back.");
@@ -295,7 +295,7 @@
       this.emit("find", hits);
     }
 
-    /** Steps on top of each other, or one after the other. @param {boolean} on */
+    /** Draw the steps on top of each other, or one after the other. @param {boolean} on */
     overlay(on) {
       const { layout, view, model, painter } = this;
       if (on === layout.overlaid || !model.steps.length) return;
@@ -319,7 +319,7 @@
       this.emit("overlay", on);
     }
 
-    /** ns after the zero of the axis, as text. @param {number} i */
+    /** @param {number} i @returns {string} the time from the start of its step, or of the axis, to its own */
     startText(i) {
       const step = this.model.stepOf[i];
       const from = step >= 0 ? this.model.steps[step].start : this.painter.zero + this.layout.origin;
@@ -351,7 +351,7 @@
   };
 
   const themed = new Set();
-  /** @param {() => void} listener called when the page turns dark or light, or colours are forced */
+  /** @param {() => void} listener called when the theme changes, or colors are forced */
   ks.onThemeChange = listener => {
     if (!themed.size) {
       const tell = () => themed.forEach(each => each());
@@ -365,8 +365,8 @@
   };
 
   /**
-   * Bring a static figure to life.  Its data must be there.
-   * @param {HTMLElement} element @returns {Figure | null} null where the page holds no data for it
+   * Start the viewer of a static figure, whose data must be loaded.
+   * @param {HTMLElement} element @returns {Figure | null} null if the page holds no data for it
    */
   ks.enliven = element => {
     if (element.kinetoscope) return element.kinetoscope;

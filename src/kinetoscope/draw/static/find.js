@@ -1,4 +1,4 @@
-// Find by name or wildcard: all hits lit, one after the other selected.
+// Finds events by name or wildcard: lights all hits and selects one after the other.
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
@@ -46,7 +46,7 @@
       const { hits } = figure;
       if (!hits.length) return;
       const at = hits.indexOf(figure.selected);
-      // The first one from where one is, then on from hit to hit.
+      // Start with the first hit in or after the view, then go from hit to hit.
       let k = at + by;
       if (at < 0) {
         k = hits.findIndex(i => figure.layout.endOf(i) > figure.view.start);
@@ -56,7 +56,7 @@
       tell();
     };
 
-    /** Close the search and forget what it found. */
+    /** Close the search and forget its hits. */
     figure.closeFind = () => {
       bar.hidden = true;
       input.value = "";
@@ -84,7 +84,7 @@
     close.addEventListener("click", shut);
     figure.on("select", tell);
 
-    /** @param {string} [text] to look for; none: the reader types */
+    /** @param {string} [text] to look for; without it the reader types one */
     figure.openFind = text => {
       bar.hidden = false;
       figure.emit("finding", true);

@@ -16,7 +16,7 @@
     let lastTap = { time: -Infinity, x: 0, y: 0 };
     let lastMove = { x: NaN, y: NaN };
 
-    /** Where a pointer is, in units of the picture. */
+    /** @returns {{x: number, y: number}} the place of a pointer, in units of the picture */
     const place = event => {
       const box = host.getBoundingClientRect();
       return { x: (event.clientX - box.left) / figure.scale, y: (event.clientY - box.top) / figure.scale };
@@ -51,13 +51,13 @@
         else if (press) drag(at, before);
         return;
       }
-      // A page that scrolls under a resting mouse is not a reader who points.
+      // When the page scrolls, the mouse rests and the reader does not point at anything.
       const rests = event.clientX === lastMove.x && event.clientY === lastMove.y;
       lastMove = { x: event.clientX, y: event.clientY };
       if (rests || event.pointerType === "touch") return;
-      const found = hit(at, false);
-      host.style.cursor = onAxis(at) ? "col-resize" : found.event >= 0 ? "pointer" : "";
-      figure.hover(found.event, found.more);
+      const target = hit(at, false);
+      host.style.cursor = onAxis(at) ? "col-resize" : target.event >= 0 ? "pointer" : "";
+      figure.hover(target.event, target.more);
     });
 
     const drag = (at, before) => {
@@ -80,7 +80,7 @@
       figure.invalidate();
     };
 
-    /** Pinch and two-finger pan: both fingers stay on the moments they were put on. */
+    /** Zoom and pan so that both fingers stay on the times they touched first. */
     const twoFingers = () => {
       const [a, b] = [...down.values()];
       const apart = b.x - a.x;
@@ -139,13 +139,13 @@
         view.pan((dx / figure.scale) * perUnit());
         return;
       }
-      // The page scrolls under an idle pointer: only a reader who means the timeline zooms it.
+      // Without Ctrl or the focus, the reader may just want to scroll the page.
       if (!asked && !focused) {
         figure.emit("hint", `${MAC ? "⌘" : "Ctrl"} + wheel zooms. After a click the wheel alone does.`);
         return;
       }
       const all = view.span >= view.max - view.min;
-      if (!asked && all && dy > 0) return; // nothing left to zoom out of: the page may go on
+      if (!asked && all && dy > 0) return; // all is in view: let the page scroll
       event.preventDefault();
       view.remember("wheel");
       const at = Math.min(Math.max(place(event).x, layout.style.side), layout.width - layout.style.side);

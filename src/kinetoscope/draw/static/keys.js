@@ -1,9 +1,9 @@
-// The keyboard on the canvas: W A S D as in Perfetto, arrows, and what the buttons do.
+// The keyboard on the canvas: W A S D as in Perfetto, arrows, and keys for all that the buttons do.
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
 
-  /** [keys as they are written, what they do] for the help and for those who listen */
+  /** [keys as the help writes them, what they do] */
   ks.keyHelp = [
     ["W S", "nearer, farther"],
     ["A D or ← →", "left, right"],
@@ -21,7 +21,7 @@
     ["?", "help"],
   ];
 
-  /** The zoom that buttons and keys do, around the selected event if it is in view. */
+  /** Zoom as buttons and keys do: around the selected event if it is in view. */
   ks.zoomStep = (figure, factor) => {
     const { view, layout, selected } = figure;
     const start = selected >= 0 ? layout.startOf(selected) : NaN;
@@ -34,7 +34,7 @@
     view.go(at - share * span, at + (1 - share) * span);
   };
 
-  /** The event next to the selected one in its row; without one, the first in view. */
+  /** Select the next event in the row of the selected one; without a selection, the first in view. */
   const step = (figure, by) => {
     const { model, layout, selected, view } = figure;
     if (selected >= 0) {
@@ -49,7 +49,7 @@
     }
   };
 
-  /** Down into the selected event or to what it launched, up to what holds or launched it. */
+  /** Select what the selected event holds or launched; upwards, what holds or launched it. */
   const dive = (figure, down) => {
     const { model, selected } = figure;
     if (selected < 0) return step(figure, 1);

@@ -102,7 +102,7 @@
     _writeInside(i, name, x, room, row) {
       const { context: c } = this;
       this._alpha(i);
-      c.fillStyle = this.layout.overlaid ? this.colour.text : this.ink[this.model.kind[i]];
+      c.fillStyle = this.layout.overlaid ? this.color.text : this.ink[this.model.kind[i]];
       c.textAlign = "left";
       c.fillText(name, x, this._base(row));
       const time = this.layout.overlaid ? "" : this._time(i, name, room);
@@ -113,7 +113,7 @@
 
     /** @param {number} x where the label begins, or ends for side -1 @param {number} limit how far it may go */
     _writeBeside(i, name, x, limit, row, side) {
-      const { context: c, colour, layout } = this;
+      const { context: c, color, layout } = this;
       const time = this._time(i, name, Math.abs(limit - x));
       const base = this._base(row);
       this._alpha(i);
@@ -123,12 +123,12 @@
       const from = side > 0 ? x : x - width;
       c.lineWidth = 4;
       c.lineJoin = "round";
-      c.strokeStyle = this.model.lanes[row.lane].gpu ? colour.idle : colour.band;
+      c.strokeStyle = this.model.lanes[row.lane].gpu ? color.idle : color.band;
       c.strokeText(time ? `${name} ${time}` : name, from, base);
-      c.fillStyle = colour.text;
+      c.fillStyle = color.text;
       c.fillText(name, from, base);
       if (time) {
-        c.fillStyle = colour.muted;
+        c.fillStyle = color.muted;
         c.fillText(time, from + gap, base);
       }
       const whole = ks.text.textWidth(time ? `${name}  ${time}` : name, layout.style.font);
@@ -136,13 +136,13 @@
     }
 
     _laneLabels() {
-      const { context: c, layout, colour } = this;
+      const { context: c, layout, color } = this;
       const { style } = layout;
       c.textAlign = "left";
       c.lineWidth = 4;
       c.lineJoin = "round";
-      c.strokeStyle = colour.band;
-      c.fillStyle = colour.muted;
+      c.strokeStyle = color.band;
+      c.fillStyle = color.muted;
       for (let lane = 0; lane < layout.shown.length; lane++) {
         if (!layout.shown[lane]) continue;
         const label = this.laneLabel(lane);

@@ -1,5 +1,5 @@
-// Where everything goes in one frame: the geometry of kinetoscope.draw.layout, for any window and at any depth.
-// Lengths are units of the static picture; the painter scales them.  All buffers are made once.
+// The geometry of one frame: that of kinetoscope.draw.layout, for any window and zoom.
+// Lengths are units of the static picture, which the painter scales.  All buffers are allocated once.
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
@@ -11,18 +11,18 @@
   const COLUMNS = ["of", "x", "y", "w", "h", "more", "faded"];
 
   class Layout {
-    /** @param {ks.Model} model @param {ks.View} view @param {number} origin ns: where the view's 0 lies in the trace */
+    /** @param {ks.Model} model @param {ks.View} view @param {number} origin ns of the trace at which the view's axis begins */
     constructor(model, view, origin = 0) {
       this.model = model;
       this.view = view;
       this.origin = origin;
       this.style = WIDE;
       this.width = 640;
-      /** steps on top of each other, each from its own start */
+      /** whether all steps are drawn on top of each other, each from its own start */
       this.overlaid = false;
-      /** steps that a figure is about; events of others are faded while the view stays in it */
+      /** steps that the figure is about; events of other steps are faded in that window */
       this.homeSteps = new Set();
-      /** rows shown of each lane; 0 leaves it out */
+      /** how many rows of each lane are shown; 0 leaves the lane out */
       this.shown = new Int32Array(model.lanes.length);
       this.laneY = new Float64Array(model.lanes.length);
       this.height = 0;
@@ -44,7 +44,7 @@
       this.arrowY1 = new Float64Array(MOST_ARROWS);
       this.arrowX2 = new Float64Array(MOST_ARROWS);
       this.arrowY2 = new Float64Array(MOST_ARROWS);
-      /** the bar of an event in the frame of that number */
+      /** the bar of each event, valid if _frameOf holds the number of this frame */
       this._barOf = new Int32Array(model.count);
       this._frameOf = new Uint32Array(model.count);
       this._frame = 0;
@@ -58,7 +58,7 @@
       this.style = narrow ? NARROW : WIDE;
     }
 
-    /** @param {number} t ns of the view's axis @returns {number} x, also outside the picture */
+    /** @param {number} t ns of the view's axis @returns {number} x, which may lie outside the picture */
     xAt(t) {
       const { side } = this.style;
       return side + ((t - this.view.start) / this.view.span) * (this.width - 2 * side);
@@ -70,14 +70,14 @@
       return this.view.start + ((x - side) / (this.width - 2 * side)) * this.view.span;
     }
 
-    /** Ns to take from an event's time for the axis. @param {number} i */
+    /** @param {number} i @returns {number} ns to subtract from an event's time to get the axis's */
     shift(i) {
       if (!this.overlaid) return this.origin;
       const step = this.model.stepOf[i];
       return step < 0 ? NaN : this.model.steps[step].start;
     }
 
-    /** @param {number} i @returns {number} the event's start on the view's axis; NaN where it is not shown */
+    /** @param {number} i @returns {number} the event's start on the view's axis; NaN if it is not shown */
     startOf(i) {
       return this._starts[i] - this.shift(i);
     }
@@ -87,14 +87,14 @@
       return this._ends[i] - this.shift(i);
     }
 
-    /** Which rows hold an event of a step. */
+    /** By lane and row: whether the row holds an event of a step. */
     get _stepped() {
       return (this._hasSteps ??= this.model.rows.map(rows =>
         rows.map(list => list.some(i => this.model.stepOf[i] >= 0)),
       ));
     }
 
-    /** Rows that the window needs; a lane never loses any, so that nothing jumps while one moves. */
+    /** Show the rows that the window needs.  A lane loses none, so that nothing jumps while the view moves. */
     needRows(forget = false) {
       const { model, view, origin } = this;
       const from = view.start + origin;
@@ -108,7 +108,7 @@
           if (this.overlaid) {
             if (this._stepped[lane][row]) need = row + 1;
           } else {
-            // What begins right at the window's start is in it, however short it is.
+            // An event that begins right at the window's start is in it, even if it ends there too.
             const k = ks.firstEndingAfter(this._ends, list, from - 1);
             for (let j = k; j < list.length && this._starts[list[j]] < to; j++) {
               if (this._ends[list[j]] > from || this._starts[list[j]] === from) {
@@ -142,13 +142,13 @@
       this.height = this.bottom + style.axis;
     }
 
-    /** From one row's top to the next one's. */
+    /** From the top of a row to the top of the next. */
     get row() {
       const { style, model } = this;
       return this.overlaid ? style.font + 1 + model.steps.length * this.strip + 2 * style.gap : style.row;
     }
 
-    /** Height of one step's bar where steps are overlaid: a hundred of them become one shade. */
+    /** Height of a step's bar if steps are overlaid; a hundred of them look like one shade. */
     get strip() {
       return Math.min(7, 40 / this.model.steps.length);
     }
@@ -182,7 +182,7 @@
       this._placeArrows();
     }
 
-    /** One row: what is less than a unit wide melts into its neighbour, found without a look at each. */
+    /** Lay out one row.  Events less than a unit wide merge with a neighbor; a search skips most of them. */
     _row(list, y) {
       const { view, style, origin, model } = this;
       const starts = this._starts;
@@ -219,7 +219,7 @@
             this._barOf[i] = bar;
             this._frameOf[i] = this._frame;
             j++;
-            // Where many more end before this bar does, a search finds the next one to be seen.
+            // If many more events end within this bar, a search finds the next visible one.
             if (j + 8 < n && left + (ends[list[j + 8]] - from) * scale < until - 1) {
               const next = ks.firstEndingAfter(ends, list, from + (until - 1 - left) / scale, j);
               this.more[bar] += next - j;
@@ -236,7 +236,7 @@
       }
     }
 
-    /** A row with a line for the name and below it a thin bar of each step: a ragged edge is the spread. */
+    /** Lay out a row of overlaid steps: a line for the name, then a thin bar for each step.  Their ends show the spread. */
     _overlayRow(list, y) {
       const { view, style, model } = this;
       const steps = model.steps.length;
@@ -282,7 +282,7 @@
       }
     }
 
-    /** Whether an event belongs to the steps that the figure is about. @param {number} i */
+    /** @param {number} i @returns {boolean} whether the event belongs to the steps that the figure is about */
     belongs(i) {
       const { model } = this;
       const step = model.stepOf[i];
@@ -294,12 +294,12 @@
       return false;
     }
 
-    /** The bar that stands for an event in this frame, or -1. @param {number} i */
+    /** @param {number} i @returns {number} the bar that shows the event in this frame, or -1 */
     barOf(i) {
       return this._frameOf[i] === this._frame && this._frame > 0 ? this._barOf[i] : -1;
     }
 
-    /** Middle of an event's box: where it is, or would be, drawn. @param {number} i */
+    /** The box in which an event is drawn, or would be. @param {number} i */
     boxOf(i) {
       const lane = this.model.lane[i];
       const x = this.xAt(this.startOf(i));
@@ -312,7 +312,7 @@
       return { x, y, w: Math.max(this.xAt(this.endOf(i)) - x, this.style.least), h };
     }
 
-    /** Launch arrows between bars of this frame; none where they would be a tangle. */
+    /** Place the launch arrows between bars of this frame; none if there are too many. */
     _placeArrows() {
       this.arrows = 0;
       if (this.overlaid) return;
@@ -347,7 +347,7 @@
       }
     }
 
-    /** Where arrows turn: below every CPU row. */
+    /** The y at which arrows turn, below every CPU row. */
     get turn() {
       let turn = 0;
       for (let lane = 0; lane < this.laneY.length; lane++) {
@@ -356,7 +356,7 @@
       return turn;
     }
 
-    /** @param {number} x @param {number} y units, in the whole picture @param {number} reach how far a miss counts */
+    /** @param {number} x @param {number} y units, in the whole picture @param {number} reach units by which a near miss still counts */
     hit(x, y, reach = 3) {
       for (let r = 0; r < this.rowCount; r++) {
         const row = this.rows[r];

@@ -1,4 +1,4 @@
-// Tables, numbers in sentences and timelines of one trace light each other up, anywhere on the page.
+// Links tables, numbers in sentences and timelines of one trace: pointing at one lights up the others.
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
@@ -8,15 +8,15 @@
   function eventsOf(source) {
     const text = source.dataset.events;
     const own = source.closest("[data-trace]")?.dataset.trace ?? "";
-    const found = new Map();
+    const byTrace = new Map();
     for (const part of text.split(";")) {
       const [, key, places] = /^\s*(?:([^:]*):)?([\d\s]*)$/.exec(part) ?? [];
-      if (places?.trim()) found.set(key ?? own, places.trim().split(/\s+/).map(Number));
+      if (places?.trim()) byTrace.set(key ?? own, places.trim().split(/\s+/).map(Number));
     }
-    return found;
+    return byTrace;
   }
 
-  /** The trace's figure that is nearest in the page: one before the other where both are as near. */
+  /** The nearest figure of the trace in the page; of two that are equally near, the earlier one. */
   function nearest(source, keys) {
     const all = [...document.querySelectorAll("figure.ks-timeline")].filter(figure => {
       const key = figure.kinetoscope?.key ?? figure.querySelector(".ks-tools")?.dataset.trace;
@@ -45,7 +45,7 @@
     }
   };
 
-  /** Select in the nearest figure what a row or a number was computed from, and show all of it. */
+  /** Show in the nearest figure all that a row or a number was computed from, and select it. */
   const go = async source => {
     const events = eventsOf(source);
     const element = nearest(source, events);
@@ -55,7 +55,7 @@
     if (!places.length) return;
     const { layout, view } = figure;
     if (layout.overlaid) figure.overlay(false);
-    // Counted per step, they are those of every step: the one the figure is about is gone to.
+    // A number per step has events in every step; show those of the step that the figure is about.
     const home = places.filter(i => layout.homeSteps.has(layout.model.stepOf[i]));
     const shown = home.length ? home : places;
     const start = Math.min(...shown.map(i => layout.startOf(i)));
@@ -84,7 +84,7 @@
     element.scrollIntoView({ block, behavior: calm ? "instant" : "smooth" });
   };
 
-  /** A button under the timeline that leads to where one was reading. */
+  /** Add a button below the timeline that leads back to where the reader was. */
   const wayBack = (figure, source) => {
     figure.element.querySelector(".ks-return")?.remove();
     const button = ks.make("button", { type: "button", class: "ks-return" }, "\u21a9 Back to where you were");
@@ -96,13 +96,13 @@
     figure.frame.after(button);
   };
 
-  /** Whether a source has a figure on the page: without one it stays plain text. */
+  /** @returns {boolean} whether the page has a figure for a source; without one it stays plain text */
   const useful = source => {
     const keys = eventsOf(source);
     return [...document.querySelectorAll(".ks-tools[data-trace]")].some(tools => keys.has(tools.dataset.trace));
   };
 
-  // One tab stop for all numbers of the page, one for each table: arrow keys go on from there.
+  // All numbers of the page are one tab stop, and so is each table; arrow keys move within them.
   let numbers = [];
   const how = ks.make("p", { class: "ks-unseen", id: "ks-numbers-how" },
     "Shows its events in the timeline. Arrow keys go to the next number.");
@@ -141,7 +141,7 @@
     document.addEventListener("focusout", () => light(null));
     document.addEventListener("click", event => {
       const source = ours(event.target);
-      // A long name in a row opens, a link leads on, and text that is being copied stays.
+      // A click on a long name opens it, one on a link follows it, and selecting text selects text.
       if (!source || event.target.closest("summary, a, button") || !getSelection().isCollapsed) return;
       go(source);
     });
@@ -157,7 +157,7 @@
         (rows[k + by] ?? (k + by < 0 ? table : rows[k])).focus();
       } else if (inRows && event.key === "Escape" && event.target !== table) table.focus();
       else if (by && numbers.includes(event.target)) {
-        // What is folded away is passed over.
+        // Skip numbers that are folded away.
         const there = numbers.filter(seen);
         const next = there[there.indexOf(event.target) + by];
         if (!next) return;
@@ -177,7 +177,7 @@
   ks.parts.push(figure => {
     if (!listening) listen();
     listening = true;
-    /** Rows whose events hold one of the trace's. */
+    /** Rows with events of this trace. */
     const rows = [...document.querySelectorAll(`.ks-table[data-trace] tr${SOURCES}`)]
       .map(row => ({ row, places: new Set(eventsOf(row).get(figure.key) ?? []) }))
       .filter(({ places }) => places.size);

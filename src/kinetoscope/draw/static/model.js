@@ -3,14 +3,18 @@
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
 
-  // The page's loader has these already; a page that holds everything itself may have no loader.
+  // A site's loader defines these.  The page of `kinetoscope show` has no loader.
   ks.stored ??= new Map();
   ks.data ??= (key, data) => void ks.stored.set(key, data);
 
   /** @type {Map<string, Model>} */
   const models = new Map();
 
-  /** @param {Float64Array} ends rising @param {Int32Array} list @param {number} t @param {number} [from] */
+  /**
+   * @param {Float64Array} ends ns by position @param {Int32Array} list positions whose ends rise
+   * @param {number} t ns @param {number} [from] place in the list where the search begins
+   * @returns {number} place of the first event in the list that ends after t
+   */
   function firstEndingAfter(ends, list, t, from = 0) {
     let low = from;
     let high = list.length;
@@ -23,7 +27,7 @@
   }
 
   class Model {
-    /** @param {object} data what a data script holds (docs/reference says how it is written) */
+    /** @param {object} data what a data script holds (see kinetoscope.draw.viewer_data) */
     constructor(data) {
       if (data.version !== 2) throw new Error(`timeline data of version ${data.version}: build the page again`);
       const events = data.events;
@@ -68,13 +72,13 @@
       this._tops = [];
     }
 
-    /** @param {string} key "MACHINE/NAME", its data loaded @returns {Model | null} the one model of a trace on the page */
+    /** @param {string} key "MACHINE/NAME", its data loaded @returns {Model | null} the page's only model of this trace */
     static of(key) {
       if (!models.has(key) && ks.stored.has(key)) models.set(key, new Model(ks.stored.get(key)));
       return models.get(key) ?? null;
     }
 
-    /** Events of each row, by start; within a row none begins before the last has ended. */
+    /** Sort the events into rows, by start; within a row no two overlap. */
     _placeRows() {
       const counts = this.lanes.map(lane => new Int32Array(lane.rows));
       for (let i = 0; i < this.count; i++) counts[this.lane[i]][this.row[i]]++;
@@ -88,11 +92,11 @@
       }
     }
 
-    /** Which step each event belongs to: by its start, a GPU activity by the call that launched it. */
+    /** Find each event's step: a CPU event's by its start, a GPU activity's by the call that launched it. */
     _placeSteps() {
-      /** `end` is with what the GPU still had to do, `cpuEnd` without */
+      /** `end` includes the work that the GPU still had to do, `cpuEnd` does not */
       this.steps = this.data.steps;
-      /** @type {Int16Array} position in steps, -1: outside of all */
+      /** @type {Int16Array} place in steps; -1 for an event outside of all */
       this.stepOf = new Int16Array(this.count).fill(-1);
       const byCpu = i => {
         for (let k = this.steps.length - 1; k >= 0; k--) {
@@ -138,7 +142,7 @@
       return this.lanes[this.lane[i]].gpu;
     }
 
-    /** @param {number} i @returns {[string, string][]} label and value of what else was recorded */
+    /** @param {number} i @returns {[string, string][]} labels and values of what else was recorded */
     detailsOf(i) {
       return this.detail[i] < 0 ? [] : this.data.details[this.detail[i]];
     }
@@ -155,9 +159,9 @@
 
     /** @param {number} i @returns {number[]} it and all events nested in it, parents first */
     subtree(i) {
-      const found = [i];
-      for (let at = 0; at < found.length; at++) for (const child of this.children(found[at])) found.push(child);
-      return found;
+      const events = [i];
+      for (let at = 0; at < events.length; at++) for (const child of this.children(events[at])) events.push(child);
+      return events;
     }
 
     /** @param {number} i @returns {number[]} every GPU activity that it, or an event below it, launched */
@@ -165,38 +169,38 @@
       return this.subtree(i).flatMap(at => Array.from(this.activities(at))).sort((a, b) => a - b);
     }
 
-    /** @param {number} i @returns {number[]} what it lies in, the innermost first; a GPU activity: its launch */
+    /** @param {number} i @returns {number[]} the events around it, or around its launch, the innermost first */
     causes(i) {
-      const found = [];
-      for (let at = this.onGpu(i) ? this.launch[i] : this.parent[i]; at >= 0; at = this.parent[at]) found.push(at);
-      return found;
+      const events = [];
+      for (let at = this.onGpu(i) ? this.launch[i] : this.parent[i]; at >= 0; at = this.parent[at]) events.push(at);
+      return events;
     }
 
-    /** What lights up together. @param {number} i @returns {number[]} */
+    /** @param {number} i @returns {number[]} the events that light up with it */
     related(i) {
       return this.onGpu(i) ? [i, ...this.causes(i)] : [...this.subtree(i), ...this.caused(i)];
     }
 
-    /** @param {number} i @returns {number} ns from the begin of the launching call; NaN without one */
+    /** @param {number} i @returns {number} ns since the launching call began; NaN without one */
     launchDelay(i) {
       return this.launch[i] < 0 ? NaN : this.start[i] - this.start[this.launch[i]];
     }
 
-    /** The outermost events of a lane that are work: an annotation is a name for a span, not work. */
+    /** The outermost events of a lane that are work; an annotation only names a span. */
     _work(lane) {
       if (this._tops[lane]) return this._tops[lane];
       const note = this.kinds.indexOf("annotation");
-      const found = [];
+      const tops = [];
       for (let i = 0; i < this.count; i++) {
         if (this.lane[i] !== lane || this.kind[i] === note) continue;
         let at = this.parent[i];
         while (at >= 0 && this.kind[at] === note) at = this.parent[at];
-        if (at < 0) found.push(i);
+        if (at < 0) tops.push(i);
       }
-      return (this._tops[lane] = Int32Array.from(found));
+      return (this._tops[lane] = Int32Array.from(tops));
     }
 
-    /** @param {number} lane @param {number} from @param {number} to @returns {number} ns with work under way */
+    /** @param {number} lane @param {number} from @param {number} to @returns {number} ns in which some work ran */
     busy(lane, from, to) {
       let sum = 0;
       let until = from;
@@ -213,7 +217,7 @@
     }
 
     /**
-     * @param {string} pattern a part of a name, or with `*` (any text) and `?` (one character) the whole of it
+     * @param {string} pattern a part of a name; with `*` (any text) or `?` (one character), all of it
      * @returns {Int32Array} positions, by start
      */
     find(pattern) {
@@ -222,12 +226,12 @@
       const escaped = wanted.replace(/[.+^${}()|[\]\\]/g, "\\$&").replaceAll("*", ".*").replaceAll("?", ".");
       const test = new RegExp(/[*?]/.test(wanted) ? `^(?:${escaped})$` : escaped, "is");
       const hit = this.names.map((name, id) => test.test(name) || test.test(this.forms[id][0]));
-      const found = [];
-      for (let i = 0; i < this.count; i++) if (hit[this.name[i]]) found.push(i);
-      return Int32Array.from(found);
+      const positions = [];
+      for (let i = 0; i < this.count; i++) if (hit[this.name[i]]) positions.push(i);
+      return Int32Array.from(positions);
     }
 
-    /** The event of a row at a time, or the nearest one. @param {number} lane @param {number} row @param {number} t */
+    /** The event of a row at a time, or the one nearest to it. @param {number} lane @param {number} row @param {number} t */
     at(lane, row, t) {
       const list = this.rows[lane][row];
       if (!list.length) return -1;
@@ -236,14 +240,17 @@
       return k > 0 && far(k - 1) < far(k) ? list[k - 1] : list[k];
     }
 
-    /** The neighbour in its row. @param {number} i @param {number} by 1 or -1 @returns {number} or -1 */
+    /** The neighbor in its row. @param {number} i @param {number} by 1 or -1 @returns {number} or -1 */
     beside(i, by) {
       const list = this.rows[this.lane[i]][this.row[i]];
       return list[list.indexOf(i) + by] ?? -1;
     }
   }
 
-  /** Positions by what they point at, in one array. @param {Int32Array} to @param {number} n */
+  /**
+   * Group positions by what they point at, in one array.
+   * @param {Int32Array} to what each of the n positions points at, or -1 @param {number} n
+   */
   function grouped(to, n) {
     const first = new Int32Array(n + 1);
     for (let i = 0; i < n; i++) if (to[i] >= 0) first[to[i] + 1]++;

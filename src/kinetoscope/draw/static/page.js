@@ -1,13 +1,13 @@
-// What a page that stands alone adds to the viewer: it unpacks its data, and its tables can be sorted and sifted.
+// The page of `kinetoscope show`: unpacks the trace, and lets the reader sort and filter the tables.
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
 
-  /** @param {HTMLScriptElement} held with JSON, or with gzipped JSON in base64 @returns {Promise<object>} */
+  /** @param {HTMLScriptElement} held has JSON, or gzipped JSON in base64 @returns {Promise<object>} */
   const unpacked = held => {
     if (held.type === "application/json") return JSON.parse(held.textContent);
     const bytes = Uint8Array.from(atob(held.textContent), char => char.charCodeAt(0));
-    // A Blob's stream is no request: the policy has nothing to say to it.
+    // Reading a Blob's stream is no request, so the page's policy allows it.
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Response(stream).json();
   };
@@ -20,7 +20,7 @@
     for (const figure of document.querySelectorAll("figure.ks-timeline")) ks.enliven(figure);
   };
 
-  /** What a cell is sorted by: the number it shows in its column's unit, or its text. @param {Element} cell */
+  /** @param {Element} cell @returns {number | string} what to sort it by: its number in its column's unit, or its text */
   const valueOf = cell => {
     const shown = (cell.querySelector("summary") ?? cell).textContent.trim();
     const [, sign, number] = /^(<?)(-?[\d.]+)/.exec(shown) ?? [];
@@ -49,7 +49,7 @@
     });
   };
 
-  /** A field that keeps the rows in which the text occurs, in a name in full too. @param {Element} box */
+  /** Add a field that keeps the rows with a text in them, also in the full name. @param {Element} box */
   const siftable = (box, noun) => {
     const rows = [...box.querySelectorAll("tbody tr")];
     if (rows.length < 12) return;

@@ -1,14 +1,14 @@
-// Draws one frame onto a canvas in the looks of the static picture; colours are the page's own variables.
+// Draws one frame onto a canvas, so that it looks like the static picture.  Colors come from the page's variables.
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
 
   const PLAIN = ["surface", "text", "muted", "grid", "band", "idle", "arrow", "highlight"];
-  const OTHER_STEP = 0.32; // .ks-faded has the same
-  const CROWD = 120; // arrows, beyond which they are faint
-  const BESIDE = 0.6; // of overlaid steps, those that the figure is not about
+  const OTHER_STEP = 0.32; // opacity; .ks-faded has the same
+  const CROWD = 120; // more arrows than this are drawn faintly
+  const BESIDE = 0.6; // opacity of overlaid steps that the figure is not about
   const ASIDE = ks.ASIDE;
-  const MANY_BARS = 1500; // beyond this only bars that are wide enough for an edge get one
+  const MANY_BARS = 1500; // with more bars than this, only wide ones get an edge
 
   class Painter extends ks.Writer {
     /** @param {HTMLCanvasElement} canvas @param {ks.Layout} layout */
@@ -20,11 +20,11 @@
       this.context = canvas.getContext("2d");
       this.scale = 1;
       this.scrollY = 0;
-      /** ns on the axis that is called 0 */
+      /** ns on the view's axis that the labels call 0 */
       this.zero = layout.view.home.start;
       this.selected = -1;
       this.hovered = -1;
-      /** positions to light, the rest steps aside; null lights all */
+      /** positions of lit events, all others are faint; null lights all */
       this.lit = /** @type {number[] | null} */ (null);
       this._lit = new Uint8Array(this.model.count);
       let rows = 0;
@@ -33,23 +33,23 @@
       this._headCount = 0;
       this._headX = new Float64Array(512);
       this._headY = new Float64Array(512);
-      /** found by the search: outlined */
+      /** positions that the search found, outlined */
       this.hits = /** @type {ArrayLike<number>} */ ([]);
-      /** the page's own :highlight: */
+      /** positions that the page's :highlight: option marks */
       this.marked = /** @type {number[]} */ ([]);
       /** @type {{from: number, to: number} | null} the measuring tape, on the view's axis */
       this.tape = null;
-      this.readColours();
+      this.readColors();
     }
 
-    /** Again whenever the theme changes. */
-    readColours() {
+    /** Read the page's colors; call it whenever the theme changes. */
+    readColors() {
       const style = getComputedStyle(this.canvas);
       const forced = matchMedia("(forced-colors: active)").matches;
       const value = name => style.getPropertyValue(`--ks-${name}`).trim() || "#888";
       const system = { highlight: "Highlight", surface: "Canvas", band: "Canvas", idle: "Canvas" };
-      this.colour = {};
-      for (const name of PLAIN) this.colour[name] = forced ? system[name] ?? "CanvasText" : value(name);
+      this.color = {};
+      for (const name of PLAIN) this.color[name] = forced ? system[name] ?? "CanvasText" : value(name);
       this.fill = this.model.kinds.map(kind => (forced ? "Canvas" : value(kind)));
       this.ink = this.model.kinds.map(kind => (forced ? "CanvasText" : value(`${kind}-ink`)));
       this.edge = this.model.kinds.map(kind => (forced ? "CanvasText" : value(`${kind}-edge`)));
@@ -73,7 +73,7 @@
       }
     }
 
-    /** Units that are seen of the picture's height. */
+    /** How much of the picture's height is visible, in units. */
     get seen() {
       return this.pxHeight / this.scale;
     }
@@ -114,7 +114,7 @@
 
     _bands(bottom) {
       const { context: c, layout } = this;
-      c.fillStyle = this.colour.band;
+      c.fillStyle = this.color.band;
       if (layout.overlaid) {
         c.fillRect(layout.style.side, 0, layout.width - 2 * layout.style.side, bottom);
         return;
@@ -127,15 +127,15 @@
     }
 
     _grid(bottom) {
-      const { context: c, layout, colour } = this;
+      const { context: c, layout, color } = this;
       const { style, view, width } = layout;
       const room = width - 2 * style.side;
       const least = ks.text.textWidth("0000 µs", style.font) * 1.5;
       const step = nice((view.span * least) / room);
       const [unit, name] = view.span >= 1e7 ? [1e6, "ms"] : [1e3, "µs"];
       const zero = layout.overlaid ? 0 : this.zero;
-      c.strokeStyle = colour.grid;
-      c.fillStyle = colour.muted;
+      c.strokeStyle = color.grid;
+      c.fillStyle = color.muted;
       c.lineWidth = 1;
       c.textAlign = "center";
       c.font = `${style.font}px ${this.family}`;
@@ -159,7 +159,7 @@
 
     _tracks() {
       const { context: c, layout } = this;
-      c.fillStyle = this.colour.idle;
+      c.fillStyle = this.color.idle;
       for (let lane = 0; lane < layout.shown.length; lane++) {
         if (!layout.shown[lane] || !this.model.lanes[lane].gpu) continue;
         const side = layout.style.side;
@@ -167,7 +167,7 @@
       }
     }
 
-    /** All bars, kind by kind, so that a colour is set once. */
+    /** Draw all bars, kind by kind, so that each color is set once. */
     _bars() {
       const { context: c, layout, model } = this;
       const { of, x, y, w, h, faded } = layout;
@@ -185,7 +185,7 @@
             if (model.kind[of[k]] !== kind || faded[k] !== other) continue;
             any = true;
             if (!fine) {
-              // One path of thousands of boxes is slow to fill, and slower to stroke.
+              // A path of thousands of boxes is slow to fill and slower to stroke, so each is drawn by itself.
               c.fillRect(x[k], y[k], w[k], h[k]);
               if (w[k] >= 3 && h[k] >= 3) c.strokeRect(x[k], y[k], w[k], h[k]);
             } else if (w[k] >= 3 && h[k] > 4) c.roundRect(x[k], y[k], w[k], h[k], 2);
@@ -199,7 +199,7 @@
       c.globalAlpha = 1;
     }
 
-    /** One bar's box, also of an event that shares a bar with others; false where it is out of view. */
+    /** Set _at to an event's box, even if it shares a bar with others. @returns {boolean} whether it is in view */
     _box(i) {
       const { layout } = this;
       if (!layout.shown[this.model.lane[i]]) return false;
@@ -214,12 +214,12 @@
         box.h = layout.h[k];
         return true;
       }
-      const found = layout.boxOf(i);
+      const whole = layout.boxOf(i);
       const right = layout.width - layout.style.side;
-      box.x = Math.min(Math.max(found.x, layout.style.side), right - layout.style.least);
-      box.w = Math.max(Math.min(found.x + found.w, right) - box.x, layout.style.least);
-      box.y = found.y;
-      box.h = found.h;
+      box.x = Math.min(Math.max(whole.x, layout.style.side), right - layout.style.least);
+      box.w = Math.max(Math.min(whole.x + whole.w, right) - box.x, layout.style.least);
+      box.y = whole.y;
+      box.h = whole.h;
       return true;
     }
 
@@ -231,7 +231,7 @@
       let kind = -1;
       for (const i of this.lit) {
         if (!this._box(i) || this._isTaken(i)) continue;
-        // Of thousands of bars most are of one colour, and a browser reads its name anew each time.
+        // Most of thousands of bars have one color, and the browser parses it each time it is set.
         if (model.kind[i] !== kind) c.fillStyle = this.fill[(kind = model.kind[i])];
         if (box.w < 3 || box.h < 3) {
           c.fillRect(box.x, box.y, box.w, box.h);
@@ -245,29 +245,29 @@
       }
     }
 
-    /** Of thousands that are less than a unit apart in a row, one is drawn. Asked once for each, by start. */
+    /** Tell whether a bar would lie on one that is drawn already; to be asked once for each, by start. */
     _isTaken(i) {
       const { x, w } = this._at;
       const row = this._rowBase[this.model.lane[i]] + this.model.row[i];
-      // A narrow one that stands out by less than a unit shows nothing new.
+      // A narrow bar that reaches out by less than a unit shows nothing new.
       if (x + w <= this._taken[row] + (w < 2 ? 0.75 : 0)) return true;
       this._taken[row] = Math.max(x + w, x + 1);
       return false;
     }
 
-    /** Highlighted, found, hovered and selected bars. */
+    /** Outline highlighted, found, hovered and selected bars. */
     _outlines() {
-      this._outline(this.marked, this.colour.highlight, 2.5);
-      this._outline(this.hits, this.colour.highlight, 1.75);
-      if (this.hovered >= 0) this._outline([this.hovered], this.colour.text, 1.5);
-      if (this.selected >= 0) this._outline([this.selected], this.colour.text, 2.5);
+      this._outline(this.marked, this.color.highlight, 2.5);
+      this._outline(this.hits, this.color.highlight, 1.75);
+      if (this.hovered >= 0) this._outline([this.hovered], this.color.text, 1.5);
+      if (this.selected >= 0) this._outline([this.selected], this.color.text, 2.5);
     }
 
-    _outline(events, colour, width) {
+    _outline(events, color, width) {
       const { context: c } = this;
       const box = (this._at ??= { x: 0, y: 0, w: 0, h: 0 });
       if (!events.length) return;
-      c.strokeStyle = c.fillStyle = colour;
+      c.strokeStyle = c.fillStyle = color;
       c.lineWidth = this.layout.overlaid ? Math.min(width, 1.5) : width;
       c.beginPath();
       this._taken.fill(-1);
@@ -281,16 +281,16 @@
       c.stroke();
     }
 
-    /** @param {boolean} lit only those whose activity and call are lit, on top of all; or all, behind the bars */
+    /** @param {boolean} lit draw only arrows between lit events, on top of everything; else all, behind the bars */
     _arrows(lit) {
       const { context: c, layout } = this;
       const n = layout.arrows;
       if (!n && !lit) return;
       const turn = layout.turn;
-      c.strokeStyle = c.fillStyle = lit ? this.colour.text : this.colour.arrow;
+      c.strokeStyle = c.fillStyle = lit ? this.color.text : this.color.arrow;
       c.lineWidth = lit ? 1.6 : 1.1;
       for (let other = 0; other < (lit ? 1 : 2); other++) {
-        // Many lines are a texture, not a drawing: it must not hide the bars.
+        // Many lines would hide the bars, so they are faint.
         const crowd = n > CROWD ? ASIDE : 1;
         c.globalAlpha = lit ? 1 : Math.min(crowd, this.lit ? ASIDE : 1, other ? OTHER_STEP : 1);
         c.beginPath();
@@ -313,7 +313,7 @@
       return Boolean(layout.fades && !layout.belongs(i) && !layout.belongs(this.model.launch[i]));
     }
 
-    /** Where the frame has too many arrows, or steps are overlaid, those of the lit events alone. */
+    /** Draw the arrows of lit events only: the frame has too many, or steps are overlaid. */
     _litArrows(turn) {
       const { layout, model } = this;
       let drawn = 0;
@@ -341,7 +341,7 @@
       }
     }
 
-    /** The heads of the arrows since the last call, filled. */
+    /** Fill the heads of the arrows drawn since the last call. */
     _heads() {
       const { context: c } = this;
       c.beginPath();
@@ -355,10 +355,10 @@
     }
 
     _tape(bottom) {
-      const { context: c, layout, colour, tape } = this;
+      const { context: c, layout, color, tape } = this;
       const a = layout.xAt(tape.from);
       const b = layout.xAt(tape.to);
-      c.fillStyle = colour.text;
+      c.fillStyle = color.text;
       c.globalAlpha = 0.08;
       c.fillRect(a, 0, b - a, bottom);
       c.globalAlpha = 1;
@@ -370,14 +370,14 @@
       c.textAlign = "center";
       const half = c.measureText(label).width / 2 + 4;
       const x = Math.min(Math.max((a + b) / 2, half), layout.width - half);
-      c.fillStyle = colour.surface;
+      c.fillStyle = color.surface;
       c.fillRect(x - half, bottom + 4, 2 * half, layout.style.font + 5);
-      c.fillStyle = colour.text;
+      c.fillStyle = color.text;
       c.fillText(label, x, bottom + layout.style.font + 5);
     }
   }
 
-  /** @param {number} least ns @returns {number} the smallest 1, 2 or 5 times a power of ten that is no less */
+  /** @param {number} least ns @returns {number} the smallest 1, 2 or 5 times a power of ten that is not below it */
   function nice(least) {
     let power = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, least))));
     for (;;) {
@@ -386,5 +386,6 @@
     }
   }
 
+  ks.OTHER_STEP = OTHER_STEP;
   ks.Painter = Painter;
 })();

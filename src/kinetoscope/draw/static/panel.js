@@ -1,8 +1,8 @@
-// The card under the canvas: all that is known about the event that one points at or has selected.
+// The card below the canvas: all that is known about the hovered or selected event.
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
-  const MOST = 6; // buttons of a list before the rest is only counted
+  const MOST = 6; // buttons; further ones are only counted
 
   ks.parts.push(figure => {
     const { model } = figure;
@@ -26,7 +26,7 @@
         button.addEventListener("click", event => {
           figure.hover(-1);
           figure.select(i);
-          // The button is gone now: whoever pressed it by key goes on in the timeline.
+          // The button is gone now.  If a key pressed it, move the focus to the timeline.
           if (!event.detail) figure.host.focus({ preventScroll: true });
         });
         row.append(button, " ");
@@ -75,10 +75,10 @@
       shown = id;
       if (i >= 0) {
         fill(i);
-        // Below the buttons, which would run away from the finger otherwise.
+        // It opens below the buttons, so that they do not move away from the finger.
         if (panel.hidden) figure.findBar.after(panel);
         panel.hidden = false;
-        // Grows and never shrinks while one looks around, so that the page below rests.
+        // It never shrinks while the reader looks around, so that the page below does not move.
         panel.style.minHeight = "";
         tallest = Math.max(tallest, panel.offsetHeight);
         panel.style.minHeight = `${tallest}px`;

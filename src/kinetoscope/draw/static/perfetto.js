@@ -1,4 +1,4 @@
-// Hands a trace to Perfetto's own page, in a new window, when and only when the reader asks for it.
+// Opens a trace in Perfetto's own page, in a new window, only when the reader asks for it.
 // The protocol: https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui
 (() => {
   "use strict";
@@ -6,11 +6,11 @@
 
   const PERFETTO = "https://ui.perfetto.dev";
   const PING_EVERY = 100; // ms
-  const SLOW = 10_000; // ms after which the reader is told that it takes long
-  const PATIENCE = 60_000; // ms; the page is some MB, and may come through a slow line
+  const SLOW = 10_000; // ms after which a message says that it takes long
+  const PATIENCE = 60_000; // ms; Perfetto's page has some MB, and the connection may be slow
   const BY_HAND = "Download the trace instead, and open the file at ui.perfetto.dev.";
 
-  /** Files as they were recorded, in base64, by "MACHINE/NAME"; a page that stands alone may hold them. */
+  /** Recorded files in base64, by "MACHINE/NAME". */
   ks.raws ??= new Map();
   /** @param {string} key @param {string} text called by a raw script */
   ks.raw ??= (key, text) => void ks.raws.set(key, text);
@@ -32,7 +32,7 @@
       else resolve();
     };
     const listen = event => {
-      // Any window may send a message: only Perfetto's, and only the one that was opened, counts.
+      // Any window can send a message; only the one that was opened, showing Perfetto, counts.
       if (event.source === target && event.origin === PERFETTO && event.data === "PONG") done("");
     };
     const ping = () => {
@@ -45,8 +45,8 @@
         told = true;
         say("Perfetto has not answered yet. Still waiting…");
       }
-      // Says nothing that any page could not know; with Perfetto's address the browser would complain of each
-      // that comes while the window is still empty.
+      // The message holds nothing secret, so any page may read it.  Addressed to Perfetto, the browser would
+      // log an error for each one sent while the window is still empty.
       target.postMessage("PING", "*");
     };
     addEventListener("message", listen);
@@ -60,7 +60,7 @@
    */
   const hand = async (tools, say) => {
     const key = tools.dataset.trace;
-    // At once, while the browser still knows that it was a click.
+    // Open the window at once: later the browser would no longer take it for the result of a click.
     const target = globalThis.open(`${PERFETTO}/`, "_blank");
     if (!target) {
       say(`Your browser blocked the new window. Allow pop-ups for this page and press the button again. Or: ${BY_HAND}`);

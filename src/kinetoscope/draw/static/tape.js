@@ -1,9 +1,9 @@
-// The measuring tape: how long a span is, and how much of it each lane was at work.
+// The measuring tape: how long a span is, and for how much of it each lane was busy.
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
 
-  /** @returns {{lane: number, busy: number}[]} ns at work in the span, of each lane shown */
+  /** @returns {{lane: number, busy: number}[]} ns in which each shown lane was busy in the span */
   ks.measure = (figure, tape) => {
     const { model, layout } = figure;
     return [...layout.shown].flatMap((rows, lane) => {
@@ -40,7 +40,7 @@
       const span = tape.to - tape.from;
       const from = ks.text.signedTime(tape.from - figure.painter.zero);
       head.replaceChildren(make("strong", {}, formatTime(span)), ` from ${layout.overlaid ? formatTime(tape.from) : from}`);
-      // Overlaid steps have no one moment to look at.
+      // A span of overlaid steps is not one span of the trace.
       table.hidden = layout.overlaid;
       if (layout.overlaid) return;
       body.replaceChildren(...ks.measure(figure, tape).map(({ lane, busy }) =>
@@ -59,7 +59,7 @@
     };
     figure.on("measured", tell);
 
-    /** From the selected event's start to its end; with a tape there, extended to the selected event. */
+    /** Measure the selected event; if there is a tape, extend it to that event. */
     figure.markTape = () => {
       const i = figure.selected;
       if (i < 0) return figure.tell("Select an event first: . selects the first one in view.");
@@ -70,7 +70,7 @@
       tell();
     };
 
-    /** From the selected event's end to the begin of the next one in its row. */
+    /** Measure the gap from the selected event to the next one in its row. */
     figure.markGap = () => {
       const i = figure.selected;
       if (i < 0) return figure.tell("Select an event first: . selects the first one in view.");

@@ -1,4 +1,4 @@
-// A row of buttons for those with no keyboard, the help, and a hint where a gesture did nothing.
+// The row of buttons, the help, and the hint that shows when a gesture did nothing.
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
@@ -28,14 +28,14 @@
     const isAll = () => view.start <= view.min && view.end >= view.max;
     figure.on("view", () => (all.textContent = isAll() ? "Step" : "All"));
     const back = button("Back", "Back", () => figure.escape(), "One step back (Escape)");
-    // Only while the selected event is out of view: else there is nothing to go back to.
+    // This button shows only while the selected event is out of view.
     const again = button("To selected", "Back to the selected event", () => figure.returnTo(), "Back to the selected event (R)");
     again.hidden = true;
     figure.returnTo = () => {
       if (figure.selected < 0) return figure.tell("Nothing is selected.");
       figure.reveal(figure.selected);
       figure.invalidate();
-      // The button goes away: whoever pressed it by key goes on in the timeline.
+      // The button disappears.  If it had the focus, move that to the timeline.
       if (document.activeElement === again) figure.host.focus({ preventScroll: true });
     };
     figure.on("draw", () => (again.hidden = figure.selected < 0 || figure.inView(figure.selected)));
@@ -72,7 +72,7 @@
       sheet.hidden = !sheet.hidden;
       help.setAttribute("aria-expanded", String(!sheet.hidden));
     };
-    // Short, because it is heard each time the timeline is entered.
+    // Short, because screen readers read it each time the timeline gets the focus.
     const keys = make("p", { class: "ks-unseen", id: helpId },
       "W and S zoom, A and D move, full stop and comma go through events, Enter zooms to one, question mark shows all keys. ",
       "Below is a tree of the events.");
@@ -89,7 +89,7 @@
     });
 
     const update = () => {
-      // Not `disabled`: the button would lose the focus of whoever pressed it.
+      // `disabled` would take the focus away from the button.
       back.setAttribute("aria-disabled", String(!view.past.length && figure.selected < 0 && !figure.painter.tape));
     };
     for (const name of ["view", "select", "tape"]) figure.on(name, update);

@@ -1,10 +1,10 @@
-// The timeline as a tree for keyboard and screen reader: lanes, what is nested in them, what a call launched.
-// Only what is expanded is in the page, long lists in groups, so that a trace of any length can be read.
+// The timeline as a tree for keyboards and screen readers: lanes, nested events, what a call launched.
+// The page holds only expanded items, and long lists are split into groups, so that any trace can be read.
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
 
-  const GROUP = 50; // items of a list before it is put into groups
+  const GROUP = 50; // a longer list is split into groups
   const MOST = 300; // items in the page at once
 
   /**
@@ -23,7 +23,7 @@
     const outline = make("details", { class: "ks-outline" }, make("summary", {}, "Events as a tree"), tree);
     figure.findBar.after(outline);
     const expanded = new Set();
-    /** ids of expanded items, the last expanded last */
+    /** ids of expanded items, in the order in which they were expanded */
     const order = [];
     let current = "";
     /** @type {{item: Item, level: number, size: number, place: number, parent: string}[]} */
@@ -41,7 +41,7 @@
       };
     };
 
-    /** As items, or where there are too many as groups: by step, then by number. */
+    /** Make items of events; if there are too many, groups by step, then by number. */
     const grouped = (events, prefix, bySteps = false) => {
       if (events.length <= GROUP) return events.map(i => eventItem(i, prefix));
       const group = (id, name, part) => ({
@@ -79,18 +79,18 @@
     }));
 
     const flatten = () => {
-      const found = [];
+      const list = [];
       const add = (items, level, parent) => items.forEach((item, k) => {
-        found.push({ item, level, size: items.length, place: k + 1, parent });
+        list.push({ item, level, size: items.length, place: k + 1, parent });
         if (item.children && expanded.has(item.id)) add(item.children(), level + 1, item.id);
       });
       add(roots, 1, "");
-      return found;
+      return list;
     };
 
     const render = focus => {
       rows = flatten();
-      // Too many: what was expanded first is closed, except around where one is.
+      // Too many rows: close what was expanded first, but nothing around the current item.
       for (const id of [...order]) {
         if (rows.length <= MOST) break;
         if (current === id || current.startsWith(`${id}/`)) continue;
@@ -143,7 +143,7 @@
 
     tree.addEventListener("focusin", event => {
       const row = rows.find(each => each.item.id === event.target.dataset.item);
-      // Its name is heard already: the sentence of the live region would say it twice.
+      // The screen reader reads the name of the item, so the live region stays quiet.
       if (row && row.item.event >= 0 && row.item.event !== figure.selected) figure.select(row.item.event, { quiet: true });
       mark();
     });
@@ -195,7 +195,7 @@
           if (!figure.escape()) return;
           break;
         default: {
-          // A letter goes to the next item whose name begins with it.
+          // A letter selects the next item whose name begins with it.
           if (event.key.length !== 1) return;
           const letter = event.key.toLowerCase();
           const after = [...rows.slice(k + 1), ...rows.slice(0, k)];
@@ -212,26 +212,24 @@
       render(false);
     });
 
-    /** Expand what an event lies in, so that it is in the tree. */
-    const unfold = i => {
+    /** Expand the items around an event, so that it is in the tree. */
+    const unfold = at => {
       const path = [];
-      let at = model.onGpu(i) && model.launch[i] >= 0 && !tree.contains(document.activeElement) ? -1 : i;
-      if (at < 0) at = i;
       for (let up = model.parent[at]; up >= 0; up = model.parent[up]) path.unshift(up);
       let items = roots[model.lane[at]];
       expand(items.id);
       for (const want of [...path, at]) {
-        let found;
+        let next;
         let level = items.children?.() ?? [];
-        while (!(found = level.find(item => item.event === want))) {
+        while (!(next = level.find(item => item.event === want))) {
           const group = level.find(item => item.event < 0 && inGroup(item, want));
           if (!group) return;
           expand(group.id);
           level = group.children();
         }
-        if (want !== at) expand(found.id);
-        items = found;
-        current = found.id;
+        if (want !== at) expand(next.id);
+        items = next;
+        current = next.id;
       }
     };
     const inGroup = (item, want) => item.children().some(each => each.event === want || (each.event < 0 && inGroup(each, want)));

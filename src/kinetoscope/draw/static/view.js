@@ -1,19 +1,19 @@
-// The window through which a timeline is seen, and the way back through earlier ones.
+// The window of time that a timeline shows, and the way back through earlier windows.
 (() => {
   "use strict";
   const ks = (globalThis.kinetoscope ??= {});
 
-  const NARROWEST = 20; // ns: the clock's own grain
+  const NARROWEST = 20; // ns, about the resolution of the clock
   const ANIMATION = 160; // ms
-  const PAUSE = 700; // ms after which a further push of the wheel is a gesture of its own
+  const PAUSE = 700; // ms after which another turn of the wheel is a new gesture
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   /**
-   * A span of time, in ns on whatever axis its painters share.  Several painters may use one view:
-   * two traces on one scale then move together.
+   * A span of time, in ns on the axis that its painters share.  If two traces on one scale share a view,
+   * they move together.
    */
   class View {
-    /** @param {number} start @param {number} end @param {number} min @param {number} max how far one may go */
+    /** @param {number} start @param {number} end @param {number} min @param {number} max limits of the view */
     constructor(start, end, min, max) {
       this.min = Math.min(min, start);
       this.max = Math.max(max, end, start + NARROWEST);
@@ -40,7 +40,7 @@
       this._listeners.add(listener);
     }
 
-    /** @param {number} start @param {number} end moved and narrowed into the limits */
+    /** Show a span, moved and narrowed into the limits. @param {number} start @param {number} end */
     set(start, end) {
       const span = Math.min(Math.max(end - start, NARROWEST), this.max - this.min);
       if (span !== end - start) start = (start + end - span) / 2;
@@ -51,7 +51,7 @@
       for (const listener of this._listeners) listener();
     }
 
-    /** Keep where one is, so that `back` returns here. @param {string} kind one gesture is kept once */
+    /** Remember this window, so that `back` returns to it. @param {string} kind of gesture; each is remembered once */
     remember(kind) {
       const now = performance.now();
       const same = kind === this._last.kind && now - this._last.time < PAUSE;
@@ -62,12 +62,12 @@
       if (this.past.length > 100) this.past.shift();
     }
 
-    /** A gesture has ended: the next one, even of the same kind, is kept by itself. */
+    /** End a gesture: the next one is remembered even if it is of the same kind. */
     pause() {
       this._last = { kind: "", time: -Infinity };
     }
 
-    /** @param {number} factor of the span: below 1 goes nearer @param {number} at the moment that stays put */
+    /** @param {number} factor of the span; below 1 zooms in @param {number} at the time that stays in place */
     zoom(factor, at) {
       this.stop();
       const span = Math.min(Math.max(this.span * factor, NARROWEST), this.max - this.min);
@@ -81,7 +81,7 @@
       this.set(this.start + ns, this.end + ns);
     }
 
-    /** Go somewhere, gliding unless the reader wants no motion. @param {number} start @param {number} end */
+    /** Move to a span, smoothly unless the reader prefers less motion. @param {number} start @param {number} end */
     go(start, end) {
       this.stop();
       if (calm.matches || document.hidden) return this.set(start, end);
@@ -101,7 +101,7 @@
       this._frame = requestAnimationFrame(glide);
     }
 
-    /** End a glide where it was going. */
+    /** End a movement at its target. */
     stop() {
       cancelAnimationFrame(this._frame);
       const target = this._target;
@@ -109,7 +109,7 @@
       if (target) this.set(target.start, target.end);
     }
 
-    /** @returns {boolean} whether there was somewhere to go back to */
+    /** @returns {boolean} whether there was an earlier window */
     back() {
       const { start, end } = this._target ?? this;
       let before = this.past.pop();
@@ -120,13 +120,13 @@
       return true;
     }
 
-    /** As the figure was opened. */
+    /** Show what the figure opened with. */
     goHome() {
       this.remember("home");
       this.go(this.home.start, this.home.end);
     }
 
-    /** All there is. */
+    /** Show the whole trace. */
     goAll() {
       this.remember("all");
       this.go(this.min, this.max);
