@@ -1,4 +1,4 @@
-"""Two traces compared: every bar says what became of it, without colour and in any width."""
+"""Two traces compared: every bar says what became of it, without color and in any width."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def test_every_bar_tells_what_became_of_it(sample, kinds: tuple[Kind, ...], widt
     traces = [sample("geglu_eager"), sample("geglu_compiled")]
     pairs = compare(*traces, *kinds)
     met = set()
-    for trace, found in zip(traces, changes(pairs), strict=True):
+    for trace, changed in zip(traces, changes(pairs), strict=True):
         by_name = {(pair.kind, pair.name): pair.change for pair in pairs}
         for event in trace.events:
-            expected = by_name.get((event.kind, event.name)) if event.index in found else None
-            assert found.get(event.index) == expected
-        picture = lay_out(trace, TimelineOptions(changes=found), width=width)
+            expected = by_name.get((event.kind, event.name)) if event.index in changed else None
+            assert changed.get(event.index) == expected
+        picture = lay_out(trace, TimelineOptions(changes=changed), width=width)
         root = ElementTree.fromstring(svg(picture, ident="x", title="t", description="d"))
         groups = {int(g.get("data-event")): g for g in root.iter(f"{SVG}g") if g.get("data-event")}
         for bar in picture.bars:
-            expected = {found[e.index] for e in (bar.event, *bar.merged) if e.index in found}
+            expected = {changed[e.index] for e in (bar.event, *bar.merged) if e.index in changed}
             group = groups[bar.event.index]
             assert {css[6:] for css in group.get("class").split() if css.startswith("ks-is-")} == expected
             met |= expected

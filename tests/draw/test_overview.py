@@ -27,18 +27,18 @@ def test_parts_add_up_and_the_largest_cause_has_a_sentence() -> None:
         event("cuda_runtime", "cudaLaunchKernel", 60, 10, correlation=1),
         event("kernel", "gemm", 80, 20, correlation=1),
     )
-    found = overview(trace)
-    assert sum(part.ns for part in found.parts) == found.span == 100_000
-    assert [(part.busy, part.ns) for part in found.parts] == [
+    seen = overview(trace)
+    assert sum(part.ns for part in seen.parts) == seen.span == 100_000
+    assert [(part.busy, part.ns) for part in seen.parts] == [
         (True, 20_000),
         (False, 60_000),
         (False, 20_000),
     ]
     assert any(
-        note.startswith("60 % (60.0 µs) of this time the GPU waited for the CPU") for note in found.notes
+        note.startswith("60 % (60.0 µs) of this time the GPU waited for the CPU") for note in seen.notes
     )
-    assert [row.name for row in found.top] == ["gemm"]
-    html = overview_html(found, trace="trace/made")
+    assert [row.name for row in seen.top] == ["gemm"]
+    html = overview_html(seen, trace="trace/made")
     assert 'data-events="2"' in html and "60 %" in html
 
 
@@ -61,9 +61,9 @@ def test_a_flood_of_kernels_shorter_than_their_launches_is_told() -> None:
 
 def test_without_a_gpu_it_tells_of_the_cpu_and_of_what_it_does_not_know() -> None:
     foreign = [event("npu_kernel", "MatMul", 10 * k, 5) for k in range(7)]
-    found = overview(made(event("cpu_op", "aten::mm", 0, 100), *foreign))
-    assert not found.parts and [row.name for row in found.top] == ["aten::mm"]
-    assert "There is no GPU activity" in found.notes[0] and found.notes[1].startswith("7 events")
+    seen = overview(made(event("cpu_op", "aten::mm", 0, 100), *foreign))
+    assert not seen.parts and [row.name for row in seen.top] == ["aten::mm"]
+    assert "There is no GPU activity" in seen.notes[0] and seen.notes[1].startswith("7 events")
     launched = made(event("cuda_runtime", "cudaLaunchKernel", 0, 5, correlation=1))
     assert "ProfilerActivity.CUDA" in overview(launched).notes[0]
 

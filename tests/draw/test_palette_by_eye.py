@@ -1,4 +1,4 @@
-"""Bars that stand on one lane are told apart by readers who see no colour, or fewer."""
+"""Readers who see no color, or fewer colors, can tell the bars of one lane apart."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pytest
 
 from kinetoscope.draw.palette import DARK, LIGHT, Theme
 
-# What can stand beside each other: on a CPU's lane, and on a stream.
+# Kinds that can stand side by side: on a CPU's lane, and on a stream.
 LANES = (("annotation", "op", "call"), ("copy", "kernel", "gemm"))
 APART = 10  # steps of L*; side by side an eye tells 2 or 3 apart
 
 
-def linear(colour: str) -> list[float]:
-    """Linear RGB of an sRGB colour (IEC 61966-2-1)."""
-    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+def linear(color: str) -> list[float]:
+    """Linear RGB of an sRGB color (IEC 61966-2-1)."""
+    channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
 
 
@@ -26,14 +26,14 @@ def lightness(rgb: list[float]) -> float:
 
 
 def deuteranope(rgb: list[float]) -> list[float]:
-    """What who has no middle cones sees: Viénot, Brettel and Mollon, 1999, in linear RGB."""
+    """What an eye without middle cones sees, in linear RGB: Viénot, Brettel and Mollon, 1999."""
     red, green, blue = rgb
     both = 0.29275 * red + 0.70725 * green
     return [both, both, -0.02234 * red + 0.02234 * green + blue]
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-@pytest.mark.parametrize("seen", [list, deuteranope], ids=["grey print", "deuteranopia"])
+@pytest.mark.parametrize("seen", [list, deuteranope], ids=["gray print", "deuteranopia"])
 def test_kinds_on_one_lane_differ_in_lightness(theme: Theme, seen) -> None:
     for lane in LANES:
         light = {kind: lightness(seen(linear(theme.kinds[kind].fill))) for kind in lane}

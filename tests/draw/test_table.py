@@ -93,7 +93,7 @@ def test_rows_may_be_mappings_and_carry_their_events(make) -> None:
     events = [make.add("a", Kind.OP, 0, 1), make.add("a", Kind.OP, 2, 1)]
     html = html_table([Column("name", "Op")], [{"name": "a", "events": events}])
     assert '<tr class="ks-kind ks-op" data-events="0 1">' in html
-    # what belongs to events of several kinds has the colour of none
+    # a row with events of several kinds has no color
     mixed = [*events, make.add("b", Kind.KERNEL, 4, 1)]
     html = html_table([Column("name", "Op")], [{"name": "a", "events": mixed}])
     assert '<tr data-events="0 1 2">' in html

@@ -50,8 +50,8 @@ def test_comments_are_left_out_and_nothing_else() -> None:
 
 def styles(pages: list[str]) -> list[str]:
     """The rules of each page, without comments and blanks."""
-    found = [re.findall(r"<style>(.*?)</style>", page, re.DOTALL) for page in pages]
-    return ["".join(COMMENT.sub("", style).split()) for [style] in found]
+    held = [re.findall(r"<style>(.*?)</style>", page, re.DOTALL) for page in pages]
+    return ["".join(COMMENT.sub("", style).split()) for [style] in held]
 
 
 def test_no_rule_depends_on_the_words_of_a_comment(

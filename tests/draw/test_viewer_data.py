@@ -67,8 +67,8 @@ def check(trace: Trace) -> None:
         assert row["forms"] == forms(event.name)
         assert row["kind"] == kind_class(event)
         for column, other in (("parent", event.parent), ("launch", event.launch)):
-            found = None if row[column] < 0 else drawn[rows[row[column]]["index"]]
-            assert found is other
+            pointed_at = None if row[column] < 0 else drawn[rows[row[column]]["index"]]
+            assert pointed_at is other
         assert row["parent"] < number
         told = facts(event, trace.device_names)
         assert [tuple(pair) for pair in row["detail"]][: len(told)] == list(told)
