@@ -28,10 +28,10 @@ def test_what_compile_did_to_the_geglu_mlp() -> None:
 
 
 def test_a_trace_and_itself() -> None:
-    found = pairs("geglu_eager", "geglu_eager")
-    assert found
-    assert {pair.change for pair in found} == {"kept"}
-    assert all(pair.ratio == 1.0 for pair in found)
+    unchanged = pairs("geglu_eager", "geglu_eager")
+    assert unchanged
+    assert {pair.change for pair in unchanged} == {"kept"}
+    assert all(pair.ratio == 1.0 for pair in unchanged)
 
 
 def test_gone_first_then_new_then_kept_by_time() -> None:

@@ -34,16 +34,16 @@ def test_a_cell_has_its_columns_unit() -> None:
 
 @pytest.mark.parametrize("suffix", sorted(SUFFIXES))
 def test_every_suffix(suffix: str) -> None:
-    found = cell("2.5", f"x{suffix}")
-    assert isinstance(found, Quantity)
+    value = cell("2.5", f"x{suffix}")
+    assert isinstance(value, Quantity)
     unit, factor = SUFFIXES[suffix]
-    assert (found.unit, found.value) == (unit, float(factor) * 2.5)
+    assert (value.unit, value.value) == (unit, float(factor) * 2.5)
 
 
 def test_decimals_become_exact_nanoseconds() -> None:
-    found = cell("5116539898126.249", "start_us")
-    assert isinstance(found, Quantity)
-    assert found.value == 5116539898126249
+    value = cell("5116539898126.249", "start_us")
+    assert isinstance(value, Quantity)
+    assert value.value == 5116539898126249
 
 
 @pytest.mark.parametrize("value", [8192, 8192.0, "8192", Quantity(8192, "number")])

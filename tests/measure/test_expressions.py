@@ -23,7 +23,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 class Machine:
-    """Stands for what another room knows of the machine."""
+    """Stands for what another room knows about the machine."""
 
     VOCABULARY_ATTRS = frozenset({"gpu", "gpu_arch", "sms", "driver"})
     gpu = "NVIDIA H200"
@@ -34,7 +34,7 @@ class Machine:
 
 
 class Names(Mapping[str, Any]):
-    """Short names for the samples; each is read when it is asked for, as the book does it."""
+    """Short names for the samples; each is read when an expression uses it, as in the book."""
 
     FILES: ClassVar[dict[str, str]] = {
         "linear": "linear_1024_32_64_eager",
@@ -121,7 +121,7 @@ NAMES = Names()
         "count(linear.kernels) ==\n    1",
         '"aten::addmm" in names(linear.ops)',
         "True and not False",
-        # A guard may stand before what is not there.
+        # A guard may come before something that isn't there.
         '"nothing" in linear.ops and time(linear.ops["nothing"]) > us(1) or True',
     ],
 )

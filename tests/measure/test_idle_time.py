@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 def idle(made: Made, number: int = 0) -> dict[str, int]:
-    """µs by cause of one step, those of 0 left out."""
+    """µs by cause in one step, without those of 0."""
     summary = step_table(made.trace())[number]
-    found = {cause: getattr(summary, f"idle_{cause}") // 1000 for cause in CAUSES}
-    assert sum(found.values()) * 1000 == summary.idle
-    return {cause: time for cause, time in found.items() if time}
+    idle = {cause: getattr(summary, f"idle_{cause}") // 1000 for cause in CAUSES}
+    assert sum(idle.values()) * 1000 == summary.idle
+    return {cause: time for cause, time in idle.items() if time}
 
 
 def test_before_the_first_launch_is_the_cpus_and_after_the_last_activity_is_the_end() -> None:

@@ -1,4 +1,4 @@
-"""Live profiles of many kinds, held against torch's own table of the same profile."""
+"""Live profiles of many kinds, compared with torch's own table of the same profile."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ KINDS: dict[str, dict[str, bool]] = {
 
 
 def train(torch: Any, steps: int) -> None:
-    """Ops inside their likes (sum, mean, div), in place, a loop of small ones, and a backward pass."""
+    """Ops that call themselves (sum, mean, div), in-place ops, a loop of small ones, and a backward pass."""
     model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.GELU(), torch.nn.Linear(32, 4))
     better = torch.optim.Adam(model.parameters())
     for _ in range(steps):
         with torch.profiler.record_function("a step"), torch.profiler.record_function("a step"):
-            found = model(torch.randn(8, 16))
-            ((found - found.mean()) / found.std()).pow(2).sum().backward()
+            output = model(torch.randn(8, 16))
+            ((output - output.mean()) / output.std()).pow(2).sum().backward()
             better.step()
             better.zero_grad()
 

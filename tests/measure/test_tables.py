@@ -113,7 +113,7 @@ def test_a_driver_call_inside_a_runtime_call_belongs_to_the_op() -> None:
 
 
 def test_an_op_inside_its_like_is_counted_and_not_summed_twice() -> None:
-    """`x.sum()` is `aten::sum` in `aten::sum`; between them there may be another op, and beside it."""
+    """`x.sum()` calls `aten::sum` inside `aten::sum`; another op may lie between the two, or beside."""
     cpu = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1}
     launch = {"ph": "X", "cat": "cuda_runtime", "pid": 1, "tid": 1, "name": "launch", "dur": 1}
     kernel = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "dur": 3}
@@ -128,8 +128,8 @@ def test_an_op_inside_its_like_is_counted_and_not_summed_twice() -> None:
     ]
     trace = loads(json.dumps(events).encode(), "t")
     rows = {row.name: row for row in op_table(trace)}
-    found = rows["sum"]
-    assert (found.calls, found.cpu, found.self_cpu) == (4, 117_000, 96_000)
-    assert (found.device, found.self_device) == (3000, 3000)
-    assert (found.max, found.min, found.mean) == (100_000, 7_000, 177_000 / 4)
+    sums = rows["sum"]
+    assert (sums.calls, sums.cpu, sums.self_cpu) == (4, 117_000, 96_000)
+    assert (sums.device, sums.self_device) == (3000, 3000)
+    assert (sums.max, sums.min, sums.mean) == (100_000, 7_000, 177_000 / 4)
     assert (rows["view"].cpu, rows["view"].self_cpu, rows["view"].device) == (80_000, 20_000, 3000)

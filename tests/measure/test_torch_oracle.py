@@ -35,10 +35,10 @@ def test_every_row_of_torch(name: str) -> None:
 
     expected = {key(row): row for row in theirs["rows"]}
     assert len(expected) == len(theirs["rows"])
-    found = {(row.name, row.on, row.user_annotation): row for row in ours}
-    assert len(found) == len(ours)
-    assert found.keys() == expected.keys()
-    for which, row in found.items():
+    by_key = {(row.name, row.on, row.user_annotation): row for row in ours}
+    assert len(by_key) == len(ours)
+    assert by_key.keys() == expected.keys()
+    for which, row in by_key.items():
         want = expected[which]
         assert row.calls == want["calls"], which
         for column in ("self_cpu", "cpu", "self_device", "device"):

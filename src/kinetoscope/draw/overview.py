@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kinetoscope.draw.names import clean, short_name
 from kinetoscope.draw.palette import kind_class
 from kinetoscope.measure.printing import printed
-from kinetoscope.measure.steps import KINDS, regime, step_table, typical, whole_row
+from kinetoscope.measure.steps import REGIMES, regime, step_table, typical, whole_row
 from kinetoscope.measure.summary import kind_counts
 from kinetoscope.measure.tables import copy_table, kernel_table, op_table
 from kinetoscope.trace.events import Kind
@@ -22,7 +22,7 @@ from kinetoscope.trace.events import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kinetoscope.measure.steps import RegimeKind, StepRow
+    from kinetoscope.measure.steps import Regime, StepRow
     from kinetoscope.measure.tables import Row
     from kinetoscope.trace.events import Trace
 
@@ -111,7 +111,7 @@ def _notes(trace: Trace, step: StepRow, kernels: Sequence[Row]) -> Iterator[str]
     share = {name: getattr(step, name) / step.span if step.span else 0.0 for name in _ADVICE}
     bound = regime(step)
     if bound is not None:
-        yield _REGIMES[bound.kind]
+        yield _REGIMES[bound]
     for name, advice in sorted(_ADVICE.items(), key=lambda each: -share[each[0]]):
         if share[name] >= WORTH:
             time = printed(getattr(step, name), "ns")
@@ -155,10 +155,10 @@ _ADVICE = {
     "idle_end": "of this time nothing ran on the GPU any more. See what the CPU does at its end.",
 }
 
-_REGIMES: dict[RegimeKind, str] = {
-    "overhead-bound": f"Overhead-bound: from the first launch on, {KINDS['overhead-bound']}. Work on the "
+_REGIMES: dict[Regime, str] = {
+    "overhead-bound": f"Overhead-bound: from the first launch on, {REGIMES['overhead-bound']}. Work on the "
     "CPU's side, or on fewer launches, pays.",
-    "gpu-bound": f"GPU-bound: from the first launch on, {KINDS['gpu-bound']}. Faster kernels pay, not a "
+    "gpu-bound": f"GPU-bound: from the first launch on, {REGIMES['gpu-bound']}. Faster kernels pay, not a "
     "faster CPU.",
     "mixed": "Mixed: from the first launch on, neither the CPU nor the GPU alone decides how long it takes.",
 }

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kinetoscope.trace import Event, Trace
     from kinetoscope.trace.columns import Columns
 
-RegimeKind = Literal["overhead-bound", "gpu-bound", "mixed"]
+Regime = Literal["overhead-bound", "gpu-bound", "mixed"]
 
 OVERHEAD_BOUND = 0.5
 """A step is overhead-bound if the GPU waits for the CPU for more than this share of the working window.
@@ -45,13 +45,13 @@ AHEAD = 1
 the CPU was ahead at least once.  If it never was, a faster CPU would help as well."""
 
 
-KINDS: dict[RegimeKind, str] = {
+REGIMES: dict[Regime, str] = {
     "overhead-bound": f"the GPU waits for the CPU for more than {printed(OVERHEAD_BOUND, 'share')} of it",
     "gpu-bound": f"the GPU is busy for at least {printed(GPU_BOUND, 'share')} of it, and some launch found "
     "work in the queue",
     "mixed": "neither",
 }
-"""What each regime means, for the reference page; "it" is the time of :class:`WorkWindow`"""
+"""What each regime means, for pages; "it" is the time of :class:`WorkWindow`"""
 
 
 class WorkWindow(msgspec.Struct, frozen=True):
@@ -225,22 +225,8 @@ class _Rows:
         return max(self._queues.mean(lane, window.start, window.end) for lane in lanes)
 
 
-class Regime(msgspec.Struct, frozen=True):
-    """Which of CPU and GPU a step waited for, and the figures that this rests on."""
-
-    kind: RegimeKind
-    busy: float
-    """0..1: share of the working window in which the GPU was busy"""
-    waiting: float
-    """0..1: share of the working window in which the GPU waited for the CPU"""
-    deepest: int
-    """activities that a launch found in the queue, at most"""
-    window: int
-    """ns of the working window"""
-
-
 def regime(step: StepRow) -> Regime | None:
-    """The regime of a step; None if no launch of it is in the file.
+    """Which of CPU and GPU a step waited for; None if no launch of it is in the file.
 
     It rests on the working window (:class:`WorkWindow`) alone.  What the CPU does before a step's first
     launch is left out: when the profiler starts, this time is long and the queue is empty, but in a longer
@@ -256,11 +242,8 @@ def regime(step: StepRow) -> Regime | None:
     """
     if step.window is None or step.deepest is None or not step.window.length:
         return None
-    working = step.window.busy / step.window.length
-    waiting = step.window.waiting / step.window.length
-    kind: RegimeKind = "mixed"
-    if waiting > OVERHEAD_BOUND:
-        kind = "overhead-bound"
-    elif working >= GPU_BOUND and step.deepest >= AHEAD:
-        kind = "gpu-bound"
-    return Regime(kind, working, waiting, step.deepest, step.window.length)
+    if step.window.waiting / step.window.length > OVERHEAD_BOUND:
+        return "overhead-bound"
+    if step.window.busy / step.window.length >= GPU_BOUND and step.deepest >= AHEAD:
+        return "gpu-bound"
+    return "mixed"

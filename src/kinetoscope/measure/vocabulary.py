@@ -17,7 +17,7 @@ from kinetoscope.measure.idle_time import CAUSES, launch_delays
 from kinetoscope.measure.intervals import busy, span
 from kinetoscope.measure.quantity import Quantity, middle, quantity
 from kinetoscope.measure.selection import Selection, StepsView, TraceView
-from kinetoscope.measure.steps import KINDS, regime, typical
+from kinetoscope.measure.steps import REGIMES, regime, typical
 
 if TYPE_CHECKING:
     from kinetoscope.measure.printing import Number
@@ -178,12 +178,12 @@ def _queue_depth(what: TraceView | StepsView) -> Quantity:
 @_function(
     "regime(trace | steps)",
     "a text: what the step of median length waits for, from the begin of its first launch to the end of "
-    f"its last GPU activity: {_explained(KINDS)}",
+    f"its last GPU activity: {_explained(REGIMES)}",
 )
 def _regime(what: TraceView | StepsView) -> str:
     of_step = regime(typical(_with_launches(what, "regime")))
     assert of_step is not None, "a step with launches has a regime"
-    return of_step.kind
+    return of_step
 
 
 @_function(
