@@ -14,7 +14,7 @@ import zipfile
 from pathlib import Path
 
 CHECKSUM = re.compile(rb"\?v=[0-9a-f]+")
-LEFT_OUT = {"_static", ".buildinfo", ".doctrees"}
+LEFT_OUT = {"_static", ".buildinfo", ".buildinfo.bak", ".doctrees"}
 LINES = 40
 """The most lines that are printed of one file's difference"""
 
