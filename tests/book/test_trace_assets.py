@@ -53,6 +53,9 @@ def test_the_whole_trace_lies_beside_the_pages(
     for page in pages:
         boxes = tools(built, parse_html, page)
         assert boxes
+        styles = re.findall(r'href="[^"]*_static/(kinetoscope[\w-]*\.css)', built.html(page))
+        assert styles == ["kinetoscope-figures.css", "kinetoscope.css"]
+        assert all((built.outdir / "_static" / style).is_file() for style in styles)
         for box in boxes:
             name = box["data-trace"].removeprefix(f"{MACHINE}/")
             recorded = load_path(site, name)

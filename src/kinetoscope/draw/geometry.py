@@ -20,17 +20,17 @@ class Style:
     row: float = 20
     """From the top of a row to the top of the next"""
     gap: float = 2
-    """between two rows"""
+    """Between two rows"""
     side: float = 2
-    """left and right of the lanes"""
+    """Left and right of the lanes"""
     pad: float = 4
-    """left and right of a label in its bar"""
+    """Left and right of a label in its bar"""
     heading: float = 18
     """Height of the line with a lane's name; 0 leaves it out"""
     between: float = 8
-    """under each lane"""
+    """Under each lane"""
     fan: float = 28
-    """between the CPU lanes and the GPU lanes, where the launch arrows spread"""
+    """Between the CPU lanes and the GPU lanes, where the launch arrows spread"""
     axis: float = 24
     """Height of the ticks' labels; 0 leaves them out"""
     least: float = 1.5
@@ -67,11 +67,11 @@ class Lane:
     id: LaneId
     label: str
     y: float
-    """top of its first row"""
+    """Top of its first row"""
     height: float
     rows: int
     label_y: float
-    """baseline of its label"""
+    """Baseline of its label"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,9 @@ class Label:
     """The text in a bar or beside it, and the span kept free for it."""
 
     name: str
-    """the event's name as it fits"""
+    """The event's name as it fits"""
     time: str
-    """its duration, if there is room"""
+    """Its duration, if there is room"""
     start: float
     """x"""
     end: float
@@ -96,17 +96,17 @@ class Bar:
 
     event: Event
     kind: str
-    """key of :attr:`kinetoscope.draw.palette.Theme.kinds`"""
+    """Key of :attr:`kinetoscope.draw.palette.Theme.kinds`"""
     x: float
     y: float
     w: float
     h: float
     row: int
     lane: int
-    """index into :attr:`Layout.lanes`"""
+    """Index into :attr:`Layout.lanes`"""
     highlighted: bool = False
     faded: bool = False
-    """whether it belongs to another step than the one shown"""
+    """Whether it belongs to another step than the one shown"""
     label: Label | None = None
     merged: list[Event] = field(default_factory=list)
     """Further events that this bar stands for"""
@@ -156,9 +156,9 @@ class Tick:
 
     x: float
     label: str
-    """empty where there is no room for it"""
+    """Empty where there is no room for it"""
     label_x: float
-    """the label's middle"""
+    """The label's middle"""
 
 
 @dataclass(slots=True)

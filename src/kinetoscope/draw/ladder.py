@@ -33,7 +33,7 @@ class Mark:
     """One bar of a strip."""
 
     kind: str
-    """key of :attr:`kinetoscope.draw.palette.Theme.kinds`"""
+    """Key of :attr:`kinetoscope.draw.palette.Theme.kinds`"""
     on_gpu: bool
     start: int
     """ns after the step began"""
