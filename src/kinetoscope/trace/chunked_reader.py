@@ -1,9 +1,9 @@
-"""The events of a document without a fault, piece by piece: never is more than a piece of it unpacked.
+"""The events of a document without a fault, piece by piece, so that only one piece at a time is unpacked.
 
-A document is cut where one event ends and the next begins, by looks: ``}``, ``,``, ``{``.  That a cut is one
-is known when what lies between two cuts can be decoded as a list: a string or a list that was cut through
-would end unclosed.  What stands around the list is decoded with a mark in its place.  Anything unusual is
-:class:`Unusual`, and whoever asked reads the document as a whole.
+A document is cut where ``}``, ``,`` and ``{`` look like the end of one event and the begin of the next.  The
+cut is right if the text between it and the cut before can be decoded as a list: if it went through a string
+or a list, the text would end inside it.  The text around the list of events is decoded with a mark in place
+of the events.  Anything unusual raises :class:`Unusual`, and the caller reads the document as a whole.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import msgspec
 
 _zlib: Any
 try:
-    # In a third of zlib's time, which is a seventh of what reading a trace takes.
+    # It takes a third of zlib's time, and zlib takes a seventh of the time to read a trace.
     from isal import isal_zlib as _zlib
 except ImportError:
     import zlib as _zlib
 
 SIZE = 2**18
-"""bytes of a piece: what is decoded from it fits the caches of a processor"""
+"""bytes of a piece; what is decoded from it fits the caches of a processor"""
 LARGEST = 2**23
-"""bytes without a cut, or before the first event"""
+"""most bytes without a cut, and most bytes before the first event"""
 
 _INPUT = 2**14
 _MAGIC, _GZIP = b"\x1f\x8b", 31
@@ -33,28 +33,31 @@ _HEAD = re.compile(rb'\A\s*\[|"traceEvents"\s*:\s*\[')
 _END = re.compile(rb"\}\s*\]")
 _EMPTY = re.compile(rb"\A\s*\]")
 _SPACE = b" \t\r\n"
-_NEAR = 48  # bytes in which to look for the end of the event before
+_NEAR = 48
+"""bytes before an event in which the end of the event before is looked for"""
 _TRIES = 4
+"""places that look like a cut, and are tried before more of the document is unpacked"""
 _MARK = b'"traceEvents are read"'
 
 
 class Unusual(Exception):
-    """The document is not as profilers write it; it may be whole or not."""
+    """The document is not as profilers write it; it need not be damaged."""
 
 
 class Piece(NamedTuple):
-    """Some events, one after the other."""
+    """Some events that follow each other."""
 
     start: int
-    """where it begins in the unpacked document"""
+    """byte of the unpacked document at which the piece begins"""
     end: int
     events: list[Any]
 
 
 class _Buffer:
-    """What is unpacked and not yet taken, always in the same memory: new memory costs more than a copy.
+    """The bytes that are unpacked and not yet decoded, always in the same memory.
 
-    It lies behind a bracket, so that any part of it is closed as a list by one byte.
+    New memory costs more than a copy.  A bracket stands before the bytes, so that one byte behind makes any
+    part of them a list.
     """
 
     def __init__(self, rest: bytes) -> None:
@@ -62,7 +65,7 @@ class _Buffer:
         self.size = len(rest)
 
     def add(self, chunk: bytes) -> None:
-        """Hold that as well."""
+        """Hold ``chunk`` as well."""
         end = 1 + self.size
         if end + len(chunk) >= len(self._bytes):
             self._bytes += bytes(len(self._bytes) + len(chunk))
@@ -70,16 +73,16 @@ class _Buffer:
         self.size += len(chunk)
 
     def drop(self, behind: int) -> None:
-        """Hold only what comes after a place."""
+        """Drop the bytes before the place ``behind``."""
         self.size -= behind
         self._bytes[1 : 1 + self.size] = self._bytes[1 + behind : 1 + behind + self.size]
 
     def held(self) -> bytes:
-        """A copy of all that is held."""
+        """A copy of all bytes that are held."""
         return bytes(memoryview(self._bytes)[1 : 1 + self.size])
 
     def last_brace(self, before: int) -> int:
-        """Where the last brace before a place opens; -1 where none does."""
+        """The place of the last opening brace before a place, or -1."""
         return max(-1, self._bytes.rfind(b"{", 1, 1 + before) - 1)
 
     def near(self, at: int) -> bytes:
@@ -88,7 +91,7 @@ class _Buffer:
 
     @contextmanager
     def closed(self, behind: int) -> Iterator[memoryview]:
-        """What is held up to a place, as a list.  Raises :class:`Unusual` for what is no UTF-8."""
+        """The bytes up to the place ``behind``, as a list.  Raises :class:`Unusual` if they are no UTF-8."""
         end = 1 + behind
         following, self._bytes[end] = self._bytes[end], ord("]")
         try:
@@ -110,9 +113,9 @@ _AROUND_LIST = msgspec.json.Decoder(list[Any])
 
 
 class Pieces:
-    """Iterates over the pieces of a file's bytes; then ``properties`` is its ``deviceProperties``.
+    """Iterates over the pieces of a file's bytes; after the last, ``properties`` is its ``deviceProperties``.
 
-    Raises :class:`Unusual` while it is iterated over.
+    The iteration raises :class:`Unusual`.
     """
 
     def __init__(self, data: bytes, decoder: msgspec.json.Decoder[list[Any]], max_bytes: int) -> None:
@@ -127,9 +130,9 @@ class Pieces:
         while True:
             while buffer.size < least and (chunk := next(self._chunks, b"")):
                 buffer.add(chunk)
-            found = self._cut(buffer) if buffer.size >= least else None
-            if found is not None:
-                events, behind, following = found
+            piece = self._cut(buffer) if buffer.size >= least else None
+            if piece is not None:
+                events, behind, following = piece
                 yield Piece(at, at + behind, events)
                 buffer.drop(following)
                 at, least = at + following, SIZE
@@ -145,7 +148,7 @@ class Pieces:
             least *= 2
 
     def _head(self) -> tuple[bytes, bytes]:
-        """What is before the first event, and what is known of what follows."""
+        """The bytes before the first event, and those after them that are unpacked so far."""
         buffer = b""
         for chunk in self._chunks:
             buffer += chunk
@@ -156,7 +159,10 @@ class Pieces:
         raise Unusual
 
     def _cut(self, buffer: _Buffer) -> tuple[list[Any], int, int] | None:
-        """Events from the begin of ``buffer`` on, where they end, and where the next one begins."""
+        """The events at the begin of ``buffer``, where they end, and where the next event begins.
+
+        None if no place that looks like a cut is one.
+        """
         at, tries = buffer.size, 0
         for _ in range(500):
             at = buffer.last_brace(at)
@@ -175,7 +181,7 @@ class Pieces:
         return None
 
     def _last(self, buffer: _Buffer) -> tuple[list[Any], int, int] | None:
-        """The events up to the end of the list, where they end, and where its bracket is."""
+        """The events up to the end of the list, where they end, and where its bracket is; None without it."""
         held = buffer.held()
         if match := _EMPTY.match(held):
             return [], 0, match.end() - 1
@@ -187,7 +193,7 @@ class Pieces:
         return None
 
     def _decode(self, buffer: _Buffer, behind: int) -> list[Any] | None:
-        """The events up to a place, None if they are not whole.  Raises :class:`Unusual` for odd ones."""
+        """The events up to a place; None if they are not whole.  Raises :class:`Unusual` for odd events."""
         try:
             with buffer.closed(behind) as part:
                 return self._decoder.decode(part)
@@ -204,18 +210,18 @@ class Pieces:
         is_list = head.lstrip().startswith(b"[")
         try:
             if is_list:
-                found, self.properties = _AROUND_LIST.decode(whole), None
+                entries, self.properties = _AROUND_LIST.decode(whole), None
             else:
                 document = _AROUND.decode(whole)
-                found, self.properties = document.traceEvents, document.deviceProperties
+                entries, self.properties = document.traceEvents, document.deviceProperties
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
             raise Unusual from error
-        if found != [_MARK[1:-1].decode()]:
-            raise Unusual  # what was read is some other list of this name
+        if entries != [_MARK[1:-1].decode()]:
+            raise Unusual  # the events that were read are in some other list of this name
 
 
 def check(text: bytes | memoryview) -> None:
-    """Raises :class:`Unusual` for what is no UTF-8: msgspec does not look at what it skips."""
+    """Raises :class:`Unusual` if ``text`` is no UTF-8, since msgspec does not check what it skips."""
     try:
         str(text, "utf-8")
     except UnicodeDecodeError as error:
@@ -245,7 +251,7 @@ def chunks(data: bytes, max_bytes: int) -> Iterator[bytes]:
                 yield chunk
             rest = member.unused_data if member.eof else member.unconsumed_tail
     while not member.eof:
-        # what is unpacked of the last input, and does not fit a chunk
+        # The last input unpacks to more than a chunk.
         chunk = member.decompress(member.unconsumed_tail, SIZE)
         size += len(chunk)
         if not chunk or size > max_bytes:

@@ -95,7 +95,10 @@ def read_fast(data: bytes, findings: Findings, max_bytes: int) -> tuple[Columns,
 
 
 def _whole(value: Any) -> int | None:
-    """As :func:`integer`; :class:`Unusual` for text that is no whole number, which may have been one."""
+    """As :func:`integer`.  Raises :class:`Unusual` for text that is no whole number.
+
+    It may be a number that the decoder left as text.
+    """
     number = integer(value)
     if number is None and isinstance(value, str):
         raise Unusual
@@ -103,7 +106,7 @@ def _whole(value: Any) -> int | None:
 
 
 class _Numbers(dict[Any, int]):
-    """A number for each thing, by order of appearance."""
+    """The number of each text, by order of appearance."""
 
     def __missing__(self, key: Any) -> int:
         self[key] = number = len(self)
@@ -111,7 +114,7 @@ class _Numbers(dict[Any, int]):
 
 
 class _Lanes(dict[tuple[Any, ...], int]):
-    """The number of a lane by what an event says of it."""
+    """The number of a lane by pid, tid and, on a stream, stream and device of an event."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -140,14 +143,14 @@ class _Gathered:
 
     def __init__(self) -> None:
         self.entries = 0
-        """of the file, events or not"""
+        """number of entries so far, events or not"""
         self.unknown: dict[int, str | None] = {}
         """category of each event of unknown category, by its place among the entries"""
         self._names, self._lanes, self._kinds = _Numbers(), _Lanes(), _Kinds()
         self._parts: list[tuple[NDArray[Any], ...]] = []
 
     def add(self, entries: list[Any]) -> None:
-        """Take what the next piece holds.  Raises :class:`Unusual`; ``OverflowError`` for a huge number."""
+        """Add the entries of a piece.  Raises :class:`Unusual`; ``OverflowError`` for a huge number."""
         complete = [type(entry) is _Complete for entry in entries]
         index = (np.flatnonzero(complete) + self.entries).astype(np.int32)
         self.entries += len(entries)
@@ -189,7 +192,7 @@ class _Gathered:
         )
 
     def columns(self) -> Columns:
-        """All of it, in order of time; the parts are gone then."""
+        """The columns in order of time.  This empties the parts, so it can be called once."""
         return in_order(list(self._names), list(self._lanes.lanes), self._joined())
 
     def _joined(self) -> Iterator[NDArray[Any]]:
@@ -291,7 +294,7 @@ def _with_a_point(texts: Sequence[str]) -> NDArray[np.int64] | None:
 
 
 _DIGITS = 16
-"""of whole µs since 1970, as of :data:`LARGEST_US`"""
+"""digits of the whole µs since 1970, and of :data:`LARGEST_US`"""
 _SCALE = np.array([1000, 100, 10, 1])
 
 

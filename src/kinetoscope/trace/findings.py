@@ -21,16 +21,16 @@ class TraceError(ValueError):
 
 
 class Severity(Enum):
-    """How much a finding takes from what can be said about the trace."""
+    """How much a finding limits what can be said about the trace."""
 
     LOST = "lost"
     """the file is damaged, and something that was in it is not in the trace"""
     REPAIRED = "repaired"
-    """the file was damaged, and what was meant could be told"""
+    """the file was damaged, and it is clear what was meant"""
     ASSUMED = "assumed"
-    """the file says something that cannot be, or leaves something open"""
+    """the file says something that is impossible, or leaves something open"""
     MISSING = "missing"
-    """what one would look for in a trace is not there"""
+    """the trace lacks something that one would expect in it"""
 
 
 class Code(NamedTuple):
@@ -153,7 +153,7 @@ class Finding:
     """a key of :data:`CODES`"""
     count: int
     first: str
-    """where it was met first: a line and column, or an event"""
+    """where it occurs first: a line and column, or an event"""
 
     @property
     def meaning(self) -> str:

@@ -1,7 +1,7 @@
-"""Events out of JSON that does not parse: cut off, with quotation marks not escaped, with holes.
+"""Events out of text that is no JSON: cut off, with quotation marks that are not escaped, with holes.
 
-Only for files that the JSON decoder has refused.  Each event is read by itself; one that cannot be is
-mended if what was meant can be told, and else left out.  The cost is linear in the text.
+Each event is read by itself.  An event that cannot be read is mended if what was meant can be told, and else
+left out.  The time this takes is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kinetoscope.trace.fields import exactly
 
@@ -21,18 +21,18 @@ _DECODER = json.JSONDecoder(parse_float=exactly, parse_constant=_constants.appen
 _LENIENT = json.JSONDecoder(parse_float=exactly, parse_constant=_constants.append, strict=False)
 
 CONTROL = re.compile(r"[\x00-\x1f]")
-"""In a string of JSON it has to be escaped"""
+"""Characters that a string of JSON may hold only as an escape"""
 
 _LIST = re.compile(r'"traceEvents"\s*:\s*\[')
 _DEVICES = re.compile(r'"deviceProperties"\s*:\s*')
 _FIRST = re.compile(r'\{\s*"ph"\s*:')
 _BETWEEN = re.compile(r"[\s,]*")
-# An event begins: Kineto writes "ph" first; after the end of another any key of the format will do.
+# Where an event begins: Kineto writes "ph" first; after the end of an event any key of the format will do.
 _NEXT = re.compile(
     r'\{\s*"ph"\s*:|(?<=[}\]])\s*,?\s*\{\s*"(?:name|cat|pid|tid|ts|dur|id|bp|args|s)"\s*:', re.DOTALL
 )
 _LARGEST = 2**12
-"""characters of the longest event that is read although another seems to begin in it"""
+"""Characters of the longest event that is read although another one seems to begin in it"""
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _LEGAL_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
@@ -40,25 +40,25 @@ _PLAIN = re.compile(r'[^"\\]+')
 _OUTSIDE = re.compile(r'[^"{}\[\]a-zA-Z]+')
 _WORD = re.compile(r"[a-zA-Z]+(?:\(\w*\))?")
 _NOT_FINITE = re.compile(r"-?\s*(?:infinity|inf|nan)(?:\(\w*\))?$", re.IGNORECASE)
-# What follows the quotation mark that ends a key, a member of a list, a member of an object.
+# What follows the quotation mark that ends a key, an item of a list, a value of an object.
 _AFTER_KEY = re.compile(r"\s*:")
 _AFTER_ITEM = re.compile(r'\s*(?:,\s*["\d\[{\-tfn]|\])')
 _AFTER_VALUE = re.compile(r'\s*(?:,\s*"[^"\\]{0,64}"\s*:|\}\s*(?:[,\]}]|$))')
 
 
 def recover(text: str, findings: Findings) -> tuple[list[Any], Any] | None:
-    """The events that can be read, and the value of ``deviceProperties``; None where there is no such list.
+    """The events that can be read of the document ``text``, and the value of ``deviceProperties``.
 
-    ``text`` is the whole document.  Adds to ``findings``: ``cut``, ``damaged-event``, ``junk``,
+    None if there is no list of events.  Adds to ``findings``: ``cut``, ``damaged-event``, ``junk``,
     ``damaged-metadata``, ``several-documents``, ``bad-comma``, ``bad-quote``, ``bad-escape``, ``not-finite``,
     ``control-character``.
     """
     if text.lstrip()[:1] == "[":
         begin = text.index("[") + 1
-    elif found := _LIST.search(text):
-        begin = found.end()
-    elif found := _FIRST.search(text):
-        begin = found.start()
+    elif list_start := _LIST.search(text):
+        begin = list_start.end()
+    elif first_event := _FIRST.search(text):
+        begin = first_event.start()
         findings.add("damaged-metadata", partial(place, text, begin))
     else:
         return None
@@ -67,17 +67,17 @@ def recover(text: str, findings: Findings) -> tuple[list[Any], Any] | None:
     if (another := _LIST.search(text, end)) is not None:
         findings.add("several-documents", partial(place, text, another.start()))
     elif len(findings.as_list()) == before:
-        # the events are whole, so the fault that the decoder met lies elsewhere
+        # The events are whole, so the fault that the decoder met is elsewhere.
         findings.add("damaged-metadata", partial(place, text, end))
     return events, _devices(text)
 
 
 def _devices(text: str) -> Any:
-    found = _DEVICES.search(text)
-    if found is None:
+    key = _DEVICES.search(text)
+    if key is None:
         return None
     try:
-        return _DECODER.raw_decode(text, found.end())[0]
+        return _DECODER.raw_decode(text, key.end())[0]
     except (ValueError, RecursionError):
         return None
 
@@ -107,27 +107,16 @@ def _events(text: str, at: int, findings: Findings) -> tuple[list[Any], int]:
             findings.add("junk", partial(place, text, at))
             at = end
             continue
-        # A slice, because an error of the decoder counts the lines of all it was given.  The second is for
-        # an event in whose name another seems to begin.
-        pieces = [text[at:end]]
-        if '"name"' in pieces[0] and end < at + _LARGEST:
-            pieces.append(text[at : at + _LARGEST])
-        for piece in pieces:
-            if (read := _read(piece)) is not None:
-                break
-        if read is not None:
-            events.append(read.event)
-            for code, count in read.counts.items():
+        event = _read(text, at, end)
+        if event is None and '"name"' in text[at:end] and end < at + _LARGEST:
+            # Another event seems to begin in the name of this one.
+            event = _read(text, at, at + _LARGEST)
+        event = event or _mend(text, at, end)
+        if event is not None:
+            events.append(event.value)
+            for code, count in event.repairs.items():
                 findings.add(code, partial(place, text, at), count)
-            at += read.end
-            after_event = True
-            continue
-        mended = _mend(text, at, end)
-        if mended is not None:
-            events.append(mended.event)
-            for code, count in mended.counts.items():
-                findings.add(code, partial(place, text, at), count)
-            end = mended.end
+            end = event.end
             after_event = True
         elif following is None:
             findings.add("cut", partial(_after, text, at, len(events)))
@@ -147,31 +136,37 @@ def place(text: str, at: int) -> str:
     return f"line {line}, column {at - text.rfind(chr(10), 0, at)}"
 
 
-class _Mended:
-    def __init__(self, event: Any, end: int, counts: dict[str, int]) -> None:
-        self.event, self.end, self.counts = event, end, counts
+class _Event(NamedTuple):
+    value: Any
+    end: int
+    """where it ends in the text"""
+    repairs: dict[str, int]
+    """by code of a finding how often JSON does not allow what stands there"""
 
 
-def _read(piece: str) -> _Mended | None:
-    """The value at the begin of ``piece``, and what JSON does not allow in it; None where there is none."""
+def _read(text: str, at: int, end: int) -> _Event | None:
+    """The event that begins at ``at`` and ends no later than ``end``; None if the decoder refuses it."""
+    # A slice, because an error of the decoder counts the lines of all the text that it was given.
+    piece = text[at:end]
     _constants.clear()
     try:
-        event, length = _DECODER.raw_decode(piece)
+        value, length = _DECODER.raw_decode(piece)
         control = 0
     except (ValueError, RecursionError) as error:
         if not isinstance(error, json.JSONDecodeError) or not error.msg.startswith("Invalid control"):
             return None
         _constants.clear()
         try:
-            event, length = _LENIENT.raw_decode(piece)
+            value, length = _LENIENT.raw_decode(piece)
         except (ValueError, RecursionError):
             return None
-        control = sum(CONTROL.search(found[0]) is not None for found in _STRING.finditer(piece, 0, length))
-    return _Mended(event, length, {"control-character": control, "not-finite": len(_constants)})
+        strings = _STRING.finditer(piece, 0, length)
+        control = sum(CONTROL.search(string[0]) is not None for string in strings)
+    return _Event(value, at + length, {"control-character": control, "not-finite": len(_constants)})
 
 
-def _mend(text: str, at: int, end: int) -> _Mended | None:
-    """The event that begins at ``at`` and ends no later than ``end``, its strings put right."""
+def _mend(text: str, at: int, end: int) -> _Event | None:
+    """The event that begins at ``at`` and ends no later than ``end``, with its strings repaired."""
     out: list[str] = []
     counts = {"bad-quote": 0, "bad-escape": 0, "not-finite": 0}
     nesting: list[str] = []
@@ -201,7 +196,7 @@ def _mend(text: str, at: int, end: int) -> _Mended | None:
                     counts["control-character"] = sum(
                         part.startswith('"') and CONTROL.search(part) is not None for part in out
                     )
-                    return _Mended(json.loads("".join(out), cls=_Exact, strict=False), at, counts)
+                    return _Event(_LENIENT.decode("".join(out)), at, counts)
                 except (ValueError, RecursionError):
                     return None
         elif word := _WORD.match(text, at, end):
@@ -223,15 +218,13 @@ def _mend(text: str, at: int, end: int) -> _Mended | None:
     return None
 
 
-class _Exact(json.JSONDecoder):
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "parse_float": exactly, "parse_constant": lambda _: None})
-
-
 def _string(
     text: str, at: int, end: int, after: re.Pattern[str], counts: dict[str, int]
 ) -> tuple[str | None, int]:
-    """A string from behind its first quotation mark on, as JSON, and where what follows it begins."""
+    """The string whose text begins at ``at``, as JSON, and where it ends; None if it does not end.
+
+    ``after`` is what follows a quotation mark that ends it; any other one is part of the string.
+    """
     out = ['"']
     while at < end:
         if plain := _PLAIN.match(text, at, end):

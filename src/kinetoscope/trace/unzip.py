@@ -14,7 +14,7 @@ MAX_BYTES = 4 * 2**30
 """Bytes a file may unpack to unless told otherwise: fifty times the largest traces seen"""
 
 _SUSPECT, _MOST_TIMES = 2**28, 100
-"""Bytes from which on a file that unpacks to so many times its size is refused at once: traces reach 25"""
+"""A file that unpacks to more than so many bytes and so many times its size is refused; traces reach 25."""
 
 _MAGIC = b"\x1f\x8b"
 _GZIP = 31  # zlib's code for a gzip header and checksum
@@ -22,10 +22,10 @@ _PIECE = 2**14
 
 
 def unzip(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES) -> bytes:
-    """What ``data`` unpacks to; itself if it is no gzip (told by its first bytes, not by a name).
+    """The bytes that ``data`` unpacks to; ``data`` itself if its first bytes are not those of gzip.
 
-    A damaged or cut stream gives what comes before the fault, and a finding.  Raises
-    :class:`TraceError`, naming ``path``, for more than ``max_bytes``.
+    A damaged or cut stream gives what comes before the fault, and a finding.  Raises :class:`TraceError`,
+    naming ``path``, if it unpacks to more than ``max_bytes``.
     """
     if not data.startswith(_MAGIC):
         return data
@@ -51,9 +51,10 @@ def unzip(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES
 
 
 def _member(data: bytes, begin: int, most: int, path: str, max_bytes: int) -> tuple[bytes, int, bool]:
-    """What the member at ``begin`` holds, up to ``most`` bytes; where it ends; and whether it is whole.
+    """The bytes of the member at ``begin``, up to ``most``; where it ends; and whether it is whole.
 
-    In pieces, small ones first: zlib copies what comes after a member, and a file may have very many.
+    It is unpacked in pieces, small ones first: zlib copies what comes after a member, and a file may have
+    very many members.
     """
     stream = zlib.decompressobj(_GZIP)
     parts: list[bytes] = []
@@ -93,7 +94,7 @@ def _size(count: int) -> str:
 
 
 def _before_the_fault(data: bytes, most: int) -> bytes:
-    """What can be unpacked of a damaged stream: in pieces, and the piece with the fault byte by byte."""
+    """The bytes before the fault of a damaged stream; the piece with the fault is unpacked byte by byte."""
     stream = zlib.decompressobj(_GZIP)
     parts: list[bytes] = []
     size = 0
