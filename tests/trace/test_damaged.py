@@ -29,7 +29,7 @@ def event(name: str, ts: int) -> str:
 
 def names(data: str | bytes) -> list[str]:
     data = data.encode() if isinstance(data, str) else data
-    return [found.name for found in loads(data, "t.json").events]
+    return [each.name for each in loads(data, "t.json").events]
 
 
 def test_a_file_cut_in_the_middle_of_an_event() -> None:
@@ -49,14 +49,14 @@ def test_wherever_a_file_is_cut_the_whole_events_before_are_read(share: float) -
     # Kineto closes an event with a line of its own
     written = cut.count(b'"ph": "X"') - (b"}" not in cut[cut.rindex(b'"ph": "X"') :])
     assert 0 <= written - len(trace.events) <= 1
-    by_place = {found.index: found.name for found in whole}
-    assert all(by_place[found.index] == found.name for found in trace.events)
+    by_place = {each.index: each.name for each in whole}
+    assert all(by_place[each.index] == each.name for each in trace.events)
 
 
 def test_a_quotation_mark_that_was_not_escaped() -> None:
     trace = load(DATA / "small" / "02_unescaped_quote.json")
     assert sum(kernel.dur for kernel in trace.kernels) == 20_000
-    assert [found.name for found in trace.events if '"' in found.name] == ['stage "warm" pass']
+    assert [each.name for each in trace.events if '"' in each.name] == ['stage "warm" pass']
     assert codes(trace) == {"bad-quote": 2}
 
 
@@ -78,9 +78,9 @@ def test_a_quotation_mark_that_was_not_escaped() -> None:
 def test_any_name_is_recovered_or_left_out_alone(name: str) -> None:
     middle = event("NAME", 2).replace("NAME", name)
     text = f'{{"traceEvents": [{event("before", 1)}, {middle}, {event("after", 3)}]}}'
-    found = names(text)
-    assert [found[0], found[-1]] == ["before", "after"]
-    assert len(found) <= 3
+    read = names(text)
+    assert [read[0], read[-1]] == ["before", "after"]
+    assert len(read) <= 3
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_any_name_is_recovered_or_left_out_alone(name: str) -> None:
 )
 def test_lost_records_cost_only_themselves(damage: str, code: str) -> None:
     trace = loads(f'{{"traceEvents": [{event("a", 1)}, {damage}{event("b", 2)}]}}'.encode(), "t.json")
-    assert [found.name for found in trace.events] == ["a", "b"]
+    assert [each.name for each in trace.events] == ["a", "b"]
     assert codes(trace) == {code: 1}
 
 
@@ -119,11 +119,11 @@ def test_a_file_with_one_fault_gives_the_same_events_as_a_whole_one(path: Path) 
     def facts(trace: Trace) -> list[tuple[object, ...]]:
         return [
             (
-                *(found.name, found.kind, found.start, found.dur, found.lane, dict(found.args), found.index),
-                *(found.parent and found.parent.index, found.launch and found.launch.index),
-                *(found.op and found.op.index, [child.index for child in found.children]),
+                *(event.name, event.kind, event.start, event.dur, event.lane, dict(event.args), event.index),
+                *(event.parent and event.parent.index, event.launch and event.launch.index),
+                *(event.op and event.op.index, [child.index for child in event.children]),
             )
-            for found in trace.events
+            for event in trace.events
         ]
 
     assert facts(faulty) == facts(whole)
@@ -143,8 +143,8 @@ def test_several_members_are_one_file() -> None:
 def test_a_cut_gzip_stream(share: float) -> None:
     packed = gzip.compress(REAL)
     trace = loads(packed[: int(len(packed) * share)], "t")
-    found = codes(trace)
-    assert found["gzip-cut"] == 1
+    told = codes(trace)
+    assert told["gzip-cut"] == 1
     assert len(trace.events) > (share - 0.3) * 0.9 * len(loads(REAL, "t").events)
     with pytest.raises(TraceError, match="The gzip stream ends before its end"):
         loads(packed[: int(len(packed) * share)], "t", strict=True)
@@ -201,8 +201,8 @@ def test_a_mutated_trace_is_read_or_refused_with_one_clear_error(data: st.DataOb
     except TraceError as error:
         assert str(error).startswith("some/where.json: ")
         return
-    assert all(found.dur >= 0 and found.start >= 0 for found in trace.events)
-    assert all(found.code in CODES and found.count > 0 and found.first for found in trace.findings)
+    assert all(event.dur >= 0 and event.start >= 0 for event in trace.events)
+    assert all(each.code in CODES and each.count > 0 and each.first for each in trace.findings)
 
 
 @pytest.mark.parametrize(

@@ -136,12 +136,14 @@ def test_a_file_of_any_category_is_read_fast(cat: str | None, size: int) -> None
     data = json.dumps({"traceEvents": events}).encode()
     assert is_read_fast(data)
     same(data)
-    unknown = [found for found in loads(data, "t").findings if found.code == "unknown-categories"]
+    unknown = [finding for finding in loads(data, "t").findings if finding.code == "unknown-categories"]
     if cat in ("zork", ""):
-        assert [(found.count, found.first) for found in unknown] == [
+        assert [(finding.count, finding.first) for finding in unknown] == [
             (10, f"event 10, 'a' of category {cat!r}")
         ]
     elif cat is None:
-        assert [(found.count, found.first) for found in unknown] == [(10, "event 8, 'n8' of no category")]
+        assert [(finding.count, finding.first) for finding in unknown] == [
+            (10, "event 8, 'n8' of no category")
+        ]
     else:
         assert unknown == []

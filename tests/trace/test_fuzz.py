@@ -56,10 +56,10 @@ def use(data: bytes) -> None:
     except TraceError as error:
         assert str(error).startswith("some/file.json: ") and str(error).endswith(".")
         return
-    found = summarize(trace)
-    assert found.kernel_sum_ns == sum(event.dur for event in trace.kernels)
-    assert found.gpu_busy_ns <= found.gpu_span_ns
-    assert found.linked + found.unlinked == len(trace.gpu)
+    summary = summarize(trace)
+    assert summary.kernel_sum_ns == sum(event.dur for event in trace.kernels)
+    assert summary.gpu_busy_ns <= summary.gpu_span_ns
+    assert summary.linked + summary.unlinked == len(trace.gpu)
     assert all(event.dur >= 0 and event.start >= 0 and event.self_dur >= 0 for event in trace.events)
     busy_by_device(trace)
     for by in VIEWS:
@@ -89,28 +89,28 @@ def seeds() -> list[bytes]:
 
 
 def with_other_bytes(data: bytes, chance: random.Random) -> bytes:
-    found = bytearray(data)
+    mutated = bytearray(data)
     for _ in range(chance.choice([1, 1, 2, 5, 20])):
-        at, length = chance.randrange(len(found) + 1), chance.choice([1, 2, 20, 400])
+        at, length = chance.randrange(len(mutated) + 1), chance.choice([1, 2, 20, 400])
         what = chance.randrange(7)
-        if what == 0 and at < len(found):
-            found[at] ^= 1 << chance.randrange(8)
+        if what == 0 and at < len(mutated):
+            mutated[at] ^= 1 << chance.randrange(8)
         elif what == 1:
-            del found[at : at + length]
+            del mutated[at : at + length]
         elif what == 2:
-            found[at:at] = found[at : at + length]
+            mutated[at:at] = mutated[at : at + length]
         elif what == 3:
-            found[at:at] = chance.choice(PIECES).encode()
+            mutated[at:at] = chance.choice(PIECES).encode()
         elif what == 4:
-            found[at : at + length] = chance.choice(PIECES).encode()
+            mutated[at : at + length] = chance.choice(PIECES).encode()
         elif what == 5:
-            piece = bytes(found[at : at + length])
-            del found[at : at + length]
-            other = chance.randrange(len(found) + 1)
-            found[other:other] = piece
+            piece = bytes(mutated[at : at + length])
+            del mutated[at : at + length]
+            other = chance.randrange(len(mutated) + 1)
+            mutated[other:other] = piece
         elif chance.random() < 0.3:
-            del found[at:]
-    return bytes(found)
+            del mutated[at:]
+    return bytes(mutated)
 
 
 def with_other_values(data: bytes, chance: random.Random) -> bytes:

@@ -190,24 +190,24 @@ _ENTRIES = st.lists(
 @given(_ENTRIES)
 def test_nothing_disappears_silently(entries: list[dict[str, Any]]) -> None:
     trace = read(*entries)
-    found, said = summarize(trace), codes(trace)
+    summary, said = summarize(trace), codes(trace)
     points = sum(entry.get("ph") in POINTS for entry in entries if entry.get("ph"))
     left_out = sum(said.get(code, 0) for code in ("no-time", "no-begin", "unknown-phase", "asynchronous"))
     begins = [entry for entry in entries if entry.get("ph") in ("X", "B")]
-    ends = len(entries) - points - left_out - found.events
+    ends = len(entries) - points - left_out - summary.events
     assert 0 <= ends <= sum(entry.get("ph") == "E" for entry in entries)
-    assert found.events <= len(begins) <= found.events + said.get("no-time", 0)
+    assert summary.events <= len(begins) <= summary.events + said.get("no-time", 0)
     gpu = [event for event in trace.events if event.kind.on_gpu]
-    assert found.linked + found.unlinked == len(gpu)
-    assert found.unlinked == said.get("no-launch", 0) + said.get("ambiguous-launch", 0)
-    assert found.kernel_sum_ns == sum(event.dur for event in trace.kernels)
+    assert summary.linked + summary.unlinked == len(gpu)
+    assert summary.unlinked == said.get("no-launch", 0) + said.get("ambiguous-launch", 0)
+    assert summary.kernel_sum_ns == sum(event.dur for event in trace.kernels)
     moments = sorted({each for event in gpu for each in (event.start, event.end)})
     covered = [
         b - a for a, b in pairwise(moments) if any(event.start <= a and b <= event.end for event in gpu)
     ]
-    assert found.gpu_busy_ns == sum(covered)
-    assert sum(busy_by_device(trace).values()) >= found.gpu_busy_ns
-    assert found.streams == len({(e.lane.pid, e.lane.device, e.lane.stream) for e in gpu})
+    assert summary.gpu_busy_ns == sum(covered)
+    assert sum(busy_by_device(trace).values()) >= summary.gpu_busy_ns
+    assert summary.streams == len({(e.lane.pid, e.lane.device, e.lane.stream) for e in gpu})
 
 
 def test_entries_that_are_no_events_are_told_but_for_points() -> None:
@@ -443,15 +443,15 @@ def test_exponents_that_no_decimal_has(exponent: str, after: str) -> None:
         event.format("nothing", f"0e{exponent}", "0.5"),
     ]
     trace = loads(f"[{', '.join(rows)}]{after}".encode(), "t")
-    found = {each.name: (each.start, each.dur) for each in trace.events}
+    times = {each.name: (each.start, each.dur) for each in trace.events}
     told = {code: n for code, n in codes(trace).items() if code != "damaged-metadata"}
     if exponent.startswith("-"):
-        assert found["ts"] == found["text"] == (0, 1500)
+        assert times["ts"] == times["text"] == (0, 1500)
         assert told == {}
     else:
-        assert not {"ts", "text"} & found.keys()
+        assert not {"ts", "text"} & times.keys()
         assert told == {"no-time": 2, "absurd-duration": 1, "negative-duration": 1}
-    assert (found["dur"], found["negative"], found["nothing"]) == ((1500, 0), (2500, 0), (0, 500))
+    assert (times["dur"], times["negative"], times["nothing"]) == ((1500, 0), (2500, 0), (0, 500))
 
 
 def test_a_number_that_is_none_beside_an_open_quotation_mark() -> None:

@@ -69,7 +69,7 @@ def test_unclosed_frames_swallow_no_op_and_no_frame(small: Small) -> None:
     frames = trace.of(Kind.PYTHON)
     assert [(frame.parent, frame.self_dur, frame.unfinished) for frame in frames] == [(None, 0, True)] * 3
     assert [frame.dur for frame in frames] == [10_000, 10_000, 980_000]
-    assert [(found.code, found.count) for found in trace.findings] == [("unfinished", 3)]
+    assert [(finding.code, finding.count) for finding in trace.findings] == [("unfinished", 3)]
 
 
 def test_callers_that_are_open_when_the_profiler_stops_are_no_fault(made: Made, named: Named) -> None:
@@ -81,7 +81,7 @@ def test_callers_that_are_open_when_the_profiler_stops_are_no_fault(made: Made, 
     assert trace.findings == []
     assert named(trace, "inner").parent is named(trace, "run")
     missed = made(frame("main", 0, 1, None), frame("c", 10, 2, 1), frame("next", 20, 3, 1))
-    assert [found.code for found in missed.findings] == ["unfinished"]
+    assert [each.code for each in missed.findings] == ["unfinished"]
     assert (named(missed, "c").dur, named(missed, "c").unfinished) == (10_000, True)
     assert named(missed, "next").parent is named(missed, "main")
     assert not named(missed, "main").unfinished

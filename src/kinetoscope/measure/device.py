@@ -37,13 +37,15 @@ def device_times(columns: Columns, gpu: NDArray[np.intp]) -> tuple[NDArray[np.in
 
 def in_its_like(columns: Columns, at: NDArray[np.intp]) -> NDArray[np.bool_]:
     """(len(at)) which of these CPU events lie, however deep, in another of them of their name and kind."""
+    if not len(at):
+        return np.zeros(0, bool)
     like = columns.name[at].astype(np.int64) * len(KINDS) + columns.kind[at]
     first, behind = columns.first[at], columns.behind[at]
     order = np.lexsort((first, like))
-    # Events of one like are neighbours now, in the order in which they nest.  Each like has its own stretch
-    # of numbers, so that the end of one is before the begin of the next.
+    # Events of the same name and kind are neighbors now, an outer event before the inner ones.  Each name and
+    # kind gets its own stretch of numbers, so that its events end before those of the next begin.
     stretch = np.cumsum(np.append(0, np.diff(like[order]) != 0)) * (len(columns.nested) + 1)
-    ends = np.maximum.accumulate(behind[order] + stretch) if len(at) else stretch[:0]
+    ends = np.maximum.accumulate(behind[order] + stretch)
     inside = np.zeros(len(at), bool)
     inside[order[1:]] = (first[order] + stretch)[1:] < ends[:-1]
     return inside

@@ -64,8 +64,7 @@ class _Calls:
         self.of: dict[int | str, list[int]] = defaultdict(list)
         for call in calls:
             self.of[_lane(columns, call).pid].append(call)
-        self._start = columns.start
-        self._begins = {process: self._start[own].tolist() for process, own in self.of.items()}
+        self._begins = {process: columns.start[own].tolist() for process, own in self.of.items()}
         self._first = sorted((begins[0], n) for n, begins in enumerate(self._begins.values()))
 
     def only(self, moment: int) -> int | str | None:
@@ -125,8 +124,8 @@ def _process_of_device(
     votes: dict[_Device, Counter[int | str]] = defaultdict(Counter)
     calls = [
         call
-        for each in {id(each): each for each in groups.values()}.values()
-        for own in each.of.values()
+        for group in {id(group): group for group in groups.values()}.values()
+        for own in group.of.values()
         for call in own
     ]
     for call in [*calls, *launch[others].tolist()]:
@@ -136,9 +135,9 @@ def _process_of_device(
         return {}
     for activity in others.tolist():
         votes[_device(_lane(columns, activity))][_lane(columns, int(launch[activity])).pid] += 1
-    for activity, each in groups.items():
-        if len(each.of) == 1:
-            votes[_device(_lane(columns, activity))].update(each.of.keys())
+    for activity, group in groups.items():
+        if len(group.of) == 1:
+            votes[_device(_lane(columns, activity))].update(group.of.keys())
     in_order = sorted([*groups, *others.tolist()], key=lambda activity: int(columns.index[activity]))
     devices = list(dict.fromkeys(_device(_lane(columns, activity)) for activity in in_order))
     processes = sorted(first, key=lambda process: first[process])
