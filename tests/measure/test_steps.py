@@ -246,7 +246,6 @@ def test_the_view_shows_what_was_waited_for() -> None:
     trace = Made().step(1, 0, 100).step(2, 100, 150).launch((40, 46), (50, 60)).trace()
     view = VIEWS["waiting"]
     rows = view.rows(trace, None)
-    assert [row.share for row in rows] == [0.1, 0]
     first, second = cell_texts([COLUMNS[name] for name in view.shown(rows)], rows)
     assert first[1:] == [
         *(f"{time}.0 µs" for time in (100, 10, 90, 40, 10, 0, 0, 40)),
@@ -255,3 +254,11 @@ def test_the_view_shows_what_was_waited_for() -> None:
     ]
     assert second[-2:] == ["0", "–"]
     assert [row.number for row in view.rows(trace, trace.steps_at[1])] == [2]
+
+
+def test_a_share_is_of_the_steps_own_work_or_of_all_work_on_the_gpu() -> None:
+    """The kernel of the first step still runs in the second."""
+    made = Made().step(1, 0, 20).step(2, 20, 60).launch((0, 5), (8, 40)).launch((25, 30), (41, 60))
+    trace = made.trace()
+    own, waiting = (VIEWS[by].rows(trace, trace.steps_at[1])[0] for by in ("step", "waiting"))
+    assert (own.share, waiting.share) == (19 / 40, 39 / 40)
