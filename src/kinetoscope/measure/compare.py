@@ -100,28 +100,19 @@ def _pair(key: tuple[Kind, str], old: _Named | None, new: _Named | None) -> Pair
 
 def _by_name(trace: Trace, kinds: Sequence[Kind]) -> dict[tuple[Kind, str], _Named]:
     """By kind and name, the medians over all steps; a step without the name counts as 0."""
-    steps: list[dict[tuple[Kind, str], list[Event]]] = []
-    for step_events in _steps(trace):
-        of_step: dict[tuple[Kind, str], list[Event]] = {}
-        for event in _events(step_events, kinds):
-            of_step.setdefault((event.kind, event.name), []).append(event)
-        steps.append(of_step)
+    steps = [[*(e for top in step.cpu for e in top.walk()), *step.gpu] for step in trace.steps]
+    by_step: list[dict[tuple[Kind, str], list[Event]]] = []
+    for events in steps or [trace.events]:
+        by_step.append({})
+        for event in events:
+            if event.kind in kinds:
+                by_step[-1].setdefault((event.kind, event.name), []).append(event)
     named = {}
-    for key in dict.fromkeys(key for of_step in steps for key in of_step):
-        groups = [of_step.get(key, []) for of_step in steps]
+    for key in dict.fromkeys(key for of_step in by_step for key in of_step):
+        groups = [of_step.get(key, []) for of_step in by_step]
         calls = median(len(group) for group in groups)
         time = median(sum(event.dur for event in group) for group in groups)
         if calls:
-            events = tuple(event for group in groups for event in group)
-            named[key] = _Named(float(calls), float(time), events)
+            all_events = tuple(event for group in groups for event in group)
+            named[key] = _Named(float(calls), float(time), all_events)
     return named
-
-
-def _steps(trace: Trace) -> list[list[Event]]:
-    if not trace.steps:
-        return [trace.events]
-    return [[*[e for top in step.cpu for e in top.walk()], *step.gpu] for step in trace.steps]
-
-
-def _events(events: Sequence[Event], kinds: Sequence[Kind]) -> list[Event]:
-    return [event for event in events if event.kind in kinds]
