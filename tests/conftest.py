@@ -1,8 +1,9 @@
-"""The book itself, as a visitor gets it: built once from a copy of this checkout, for all who look at it."""
+"""The book as a visitor gets it, built once from a copy of this checkout for all tests that look at it."""
 
 from __future__ import annotations
 
 import ast
+import gc
 import getpass
 import json
 import os
@@ -25,11 +26,11 @@ from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parents[1]
-# As it was before any fixture put a stand-in for torch there, which others of this process keep to its end.
+# Read before any fixture puts a stand-in for torch on this path.
 PYTHONPATH = os.environ.get("PYTHONPATH", "")
 TORCH_IS_BLOCKED = 'raise ImportError("torch was imported by a build that only lays out")\n'
-# An example takes smaller matrices on a CPU that says no more of itself than AVX2. Inductor's cache does not
-# tell such code from the machine's full one, and results are wrong where both meet: hence our own folder.
+# Examples take smaller matrices on a CPU that reports only AVX2. Inductor's cache does not tell code for AVX2
+# from code for the whole CPU, and mixing them gives wrong results, so the tests have a cache of their own.
 os.environ["ATEN_CPU_CAPABILITY"] = "avx2"
 os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(
     Path(tempfile.gettempdir()) / f"torchinductor_avx2_{getpass.getuser()}"
@@ -37,14 +38,14 @@ os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(
 # How long an example of Hypothesis takes depends on what else the machine does.
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")
-# Where the built book is told that it will be: what needs a whole address is only there then.
+# The address the book is built for. Without one, pages leave out what needs a whole address.
 ADDRESS = "https://book.example.org/kinetoscope/"
-# A page has no address of its own until it is published.
+# Links that a browser does not fetch.
 NOT_FETCHED = {"canonical", "alternate", "license", "author", "me", "edit", "next", "prev", "index", "search"}
 
 
 class Page(HTMLParser):
-    """What a page fetches, where it leads, and what can be led to in it."""
+    """What a page fetches, where its links lead, and the ids that links can lead to."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -91,7 +92,7 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        """All that can be read, in one line."""
+        """The text of the page, in one line."""
         return " ".join("".join(data for tag, data in self._text if tag not in ("script", "style")).split())
 
     def by_class(self, name: str, tag: str = "") -> list[dict[str, str]]:
@@ -103,11 +104,11 @@ class Page(HTMLParser):
         ]
 
     def by_rel(self, rel: str) -> list[dict[str, str]]:
-        """The attributes of each link of a page's head that is of this kind."""
+        """The attributes of each link in the page's head with this ``rel``."""
         return [given for tag, given in self.tags if tag == "link" and rel in given.get("rel", "").split()]
 
     def measured(self) -> list[tuple[str, str]]:
-        """Each expression and what it came to, in the order of the page."""
+        """Each expression and its value, in the order of the page."""
         return re.findall(
             r'<span class="ks-measured" title="([^"]*)"(?: data-events="[^"]*")?>([^<]*)</span>', self.html
         )
@@ -115,7 +116,7 @@ class Page(HTMLParser):
 
 @dataclass(frozen=True)
 class Build:
-    """A tree to build the book in, and what came of building it."""
+    """A tree to build the book in, and the result of building it."""
 
     tree: Path
     html: Path
@@ -127,7 +128,7 @@ class Build:
 
     @property
     def examples(self) -> list[str]:
-        """conf.py's own list, in its order."""
+        """The list of examples in conf.py."""
         for node in ast.parse((self.tree / "conf.py").read_text(encoding="utf-8")).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EXAMPLES":
                 return ast.literal_eval(node.value)
@@ -138,7 +139,7 @@ class Build:
         return self.tree / "docs" / "recordings"
 
     def provenance(self, example: str = "") -> dict:
-        """Whose numbers these are: a machine's, or those of one example's last run there."""
+        """The provenance of the machine, or of one example's last run there."""
         folder = self.recordings / "nvidia-h200"
         if not example:
             return json.loads((folder / "machine.json").read_text(encoding="utf-8"))
@@ -146,11 +147,11 @@ class Build:
 
     @property
     def address(self) -> str:
-        """Where it is told that it will be."""
+        """The address the book is built for."""
         return ADDRESS
 
     def names(self) -> list[str]:
-        """Every page, as Sphinx calls them."""
+        """Every page, by the name that Sphinx gives it."""
         paths = sorted(self.html.rglob("*.html"))
         found = [path.relative_to(self.html).with_suffix("").as_posix() for path in paths]
         return [name for name in found if not name.startswith("_")]
@@ -159,7 +160,7 @@ class Build:
         return Page(self.html / f"{name}.html")
 
     def target(self, page: Page, link: str) -> Path:
-        """The file that an address on a page means."""
+        """The file that an address on a page leads to."""
         path = unquote(urlsplit(link).path)
         return (page.path.parent / path).resolve() if path else page.path
 
@@ -175,7 +176,7 @@ class Build:
 
 
 def build(tree: Path, out: str, *options: str, torch: bool = False, strict: bool = True) -> Build:
-    """Run Sphinx in a process of its own, which cannot import torch unless it is told that it may."""
+    """Run Sphinx in a process of its own, which cannot import torch unless ``torch`` is true."""
     block = tree / "no-torch"
     (block / "torch").mkdir(parents=True, exist_ok=True)
     (block / "torch" / "__init__.py").write_text(TORCH_IS_BLOCKED, encoding="utf-8")
@@ -206,7 +207,7 @@ def build(tree: Path, out: str, *options: str, torch: bool = False, strict: bool
 
 
 def copy_tree(tree: Path) -> Path:
-    """Copy what the book is built from: a build writes into its own sources' folder."""
+    """Copy what the book is built from, because a build writes into the folder of its sources."""
     made = shutil.ignore_patterns("_build", "gallery", "__pycache__", "*.pyc")
     for name in ("docs", "examples", "src"):
         shutil.copytree(ROOT / name, tree / name, ignore=made)
@@ -218,8 +219,7 @@ def copy_tree(tree: Path) -> Path:
 def once(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Callable[..., Any]:
     """Make something once for all test processes: ``once(NAME, MAKE)`` gives what ``MAKE(folder)`` returned.
 
-    The others wait for the one that makes it, however long that takes. What is in the folder is not to be
-    changed.
+    The others wait for the one that makes it, however long that takes. Tests must not change the folder.
     """
     shared = tmp_path_factory.getbasetemp()
     if hasattr(request.config, "workerinput"):
@@ -239,13 +239,13 @@ def once(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
 
 @pytest.fixture(scope="session")
 def built(once: Callable[..., Any]) -> Build:
-    """The book from its committed recordings, with no torch to import; not to be changed."""
+    """The book, built from its committed recordings without torch; tests must not change it."""
     return once("the-book", lambda folder: build(copy_tree(folder / "tree"), "html"))
 
 
 @pytest.fixture
 def website(built: Build) -> Build:
-    """The built book, if it could be built at all (tests/site/test_site.py tells whether cleanly)."""
+    """The built book. Fails if there is none; tests/site/test_site.py checks that the build was clean."""
     if not (built.html / "index.html").is_file():
         pytest.fail(f"there is no site:\n{built.err[-2000:]}")
     return built
@@ -257,18 +257,24 @@ def own_tree(tmp_path: Path) -> Path:
     return copy_tree(tmp_path / "tree")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with what takes long where several processes share the tests, or one has to wait at the end.
+def pytest_sessionstart() -> None:
+    """Let the garbage collector look less often: it takes a tenth of the time of a build in this process."""
+    gc.set_threshold(100_000, 20, 20)
 
-    The first of them gets the first half, so the book that is altered over and over is made in it alone.
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where several processes share the tests, put what takes long first, so that none waits at the end.
+
+    The first process gets the first half. So it makes the altered books of test_mutations.py alone, each of
+    which follows from the one before; the others, when they are through, take what is marked as slow from it.
     """
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: item.path.name != "test_mutations.py")
         items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+        items.sort(key=lambda item: item.path.name != "test_mutations.py")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what tests have measured of the site; they run in processes whose output nobody sees."""
+    """Print what tests have measured. Nobody sees the output of the processes they run in."""
     lines = [
         f"{value}"
         for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed")

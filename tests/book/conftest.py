@@ -1,11 +1,12 @@
 """Miniature books, built with the real Sphinx and recorded by the real recorder, without torch.
 
-Their examples copy traces from ``tests/data``; a stand-in for torch (a module of a few lines, put before the
-real one) says which GPU there is.
+Their examples copy traces from ``tests/data``. A stand-in for torch, a module of a few lines that hides the
+real one, says which GPU there is.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import functools
 import io
@@ -83,7 +84,7 @@ The transpose is metadata.
 ```
 """
 
-# A traced step: its trace is that of a real H200, taken from tests/data.
+# Its trace comes from a real H200.
 ONE = '''\
 """
 One layer
@@ -157,7 +158,7 @@ class version:
 
 @dataclass(frozen=True)
 class Built:
-    """What came of one build."""
+    """The result of one build."""
 
     status: int
     out: str
@@ -166,7 +167,7 @@ class Built:
 
     @property
     def warnings(self) -> list[str]:
-        """One entry each warning or error, colours taken out; without Sphinx's closing sentence."""
+        """Each warning or error without its colors, and without Sphinx's closing sentence."""
         text = re.sub(r"\x1b\[[0-9;]*m", "", self.err)
         return [line for line in text.splitlines() if re.search(r"WARNING|ERROR|rror:", line)]
 
@@ -187,7 +188,7 @@ class Built:
         return Text.of(self.html(page))
 
     def files(self, *suffixes: str) -> dict[str, bytes]:
-        """Content by path of everything a visitor can be sent."""
+        """The content of every file that a visitor can fetch, by path."""
         found = {}
         for path in sorted(self.outdir.rglob("*")):
             name = path.relative_to(self.outdir).as_posix()
@@ -250,7 +251,7 @@ class Site:
         return target
 
     def edit(self, path: str, old: str, new: str) -> int:
-        """Replaces ``old``, which must be there once, and returns its line."""
+        """Replace ``old``, which the file must have exactly once, and return its line."""
         target = self.root / path
         text = target.read_text(encoding="utf-8")
         assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in {path}"
@@ -258,13 +259,13 @@ class Site:
         return text[: text.index(old)].count("\n") + 1
 
     def line(self, path: str, text: str) -> int:
-        """The 1-based line of the only ``text`` in a file."""
+        """Return the 1-based line of ``text``, which the file must have exactly once."""
         whole = (self.root / path).read_text(encoding="utf-8")
         assert whole.count(text) == 1
         return whole[: whole.index(text)].count("\n") + 1
 
     def with_gpu(self, gpu: str) -> Site:
-        """Puts a stand-in for torch in place that sees this GPU (``""``: none)."""
+        """Put in place a stand-in for torch that sees this GPU (``""``: no GPU)."""
         self.gpu = gpu
         folder = self.root / "stand-in"
         self.write("stand-in/torch.py", TORCH.format(gpu=gpu))
@@ -299,7 +300,7 @@ class Site:
         out: str | None = None,
         doctrees: str | None = None,
     ) -> Built:
-        """``sphinx-build``, in this process; every builder with doctrees of its own."""
+        """Run ``sphinx-build`` in this process; every builder has doctrees of its own."""
         outdir = self.root / "_build" / (out or builder)
         doctreedir = self.root / "_build" / f".{doctrees or out or builder}"
         argv = ["-b", builder, "-c", str(self.root), "-d", str(doctreedir), "-D", f"kinetoscope_mode={mode}"]
@@ -313,7 +314,7 @@ class Site:
 
 
 class _CompiledTemplates(jinja2.BytecodeCache):
-    """Compiles each template of a theme once a process; Sphinx does it in every build."""
+    """Compile each template of a theme once in a process; Sphinx itself does so in every build."""
 
     compiled: dict[str, CodeType]
 
@@ -337,7 +338,7 @@ def _templates_are_compiled_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def recorded_site(once: Callable[..., Any]) -> Path:
-    """A book recorded on a GPU that is not there; to be copied, not changed."""
+    """A book recorded on a GPU that does not exist. Tests copy it and must not change it."""
     return once("recorded", _record_site)
 
 
@@ -354,7 +355,7 @@ def _record_site(folder: Path) -> Path:
         site.with_gpu("Test GPU 9000")
         built = site.build("-W", mode="record")
         assert built.status == 0, built.err
-    # The stand-in for torch goes before the tests begin: they say themselves which GPU they want.
+    # The stand-in for torch is gone now: each test says which GPU it wants.
     return site.root
 
 
@@ -371,7 +372,7 @@ def new_site(tmp_path: Path, recorded_site: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture(scope="session")
 def build_once(once: Callable[..., Any], recorded_site: Path) -> Callable[..., Any]:
-    """``build_once(NAME, MAKE)``: what ``MAKE`` makes of a copy of the recorded book, not to be changed."""
+    """``build_once(NAME, MAKE)`` returns ``MAKE(site)`` for a copy of the recorded book; see ``once``."""
 
     def build(name: str, make: Callable[[Site], Any]) -> Any:
         def in_folder(folder: Path) -> Any:
@@ -383,6 +384,34 @@ def build_once(once: Callable[..., Any], recorded_site: Path) -> Callable[..., A
     return build
 
 
+# One pixel.
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+# Those that are not held to -W: Sphinx itself warns about them.
+OPTIONS = {"epub": ("-D", "version=1", "-D", "epub_show_urls=no"), "json": (), "pseudoxml": ()}
+
+
+def _lay_out(builder: str, site: Site) -> Built:
+    (site.docs / "drawn.png").write_bytes(PNG)
+    figure = ".. image-sg:: /drawn.png\n   :alt: what was drawn\n   :srcset: /drawn.png\n"
+    site.write("docs/plain.md", f"# Plain\n\n```{{eval-rst}}\n{figure}```\n")
+    return site.build(*OPTIONS.get(builder, ("-W",)), builder=builder)
+
+
+@pytest.fixture
+def laid_out(build_once: Callable[..., Any]) -> Callable[[str], Built]:
+    """``laid_out(BUILDER)`` builds the recorded book, with a figure on its page ``plain``."""
+
+    def by(builder: str) -> Built:
+        built = build_once(f"by-{builder}", functools.partial(_lay_out, builder))
+        assert built.status == 0, built.err
+        assert not built.traceback
+        return built
+
+    return by
+
+
 @pytest.fixture
 def site(new_site: Callable[[str], Site]) -> Site:
     return new_site("site")
@@ -390,5 +419,5 @@ def site(new_site: Callable[[str], Site]) -> Site:
 
 @pytest.fixture(scope="session")
 def parse_html() -> Callable[[str], Text]:
-    """Reads a page as a browser does."""
+    """Parse a page as a browser does."""
     return Text.parse

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-
 import pytest
-
-# one pixel
-PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
 
 
 def never_executed(site) -> None:
@@ -20,20 +13,19 @@ def never_executed(site) -> None:
     )
 
 
-@pytest.mark.parametrize("mode", ["auto", "record", "live"])
 @pytest.mark.parametrize("builder", ["text", "gettext", "dummy", "linkcheck", "xml"])
-def test_nothing_is_executed(site, builder: str, mode: str) -> None:
+def test_nothing_is_executed(site, builder: str) -> None:
     never_executed(site)
-    built = site.build(builder=builder, mode=mode)
-    assert built.status == 0, built.err
-    assert not built.traceback
-    assert [said for said in built.warnings if "[kinetoscope.stale]" not in said] == []
-    assert not (site.recordings / "another-gpu").exists()
+    for mode in ("auto", "record", "live"):
+        built = site.build(builder=builder, mode=mode)
+        assert built.status == 0, built.err
+        assert not built.traceback
+        assert [said for said in built.warnings if "[kinetoscope.stale]" not in said] == []
+        assert not (site.recordings / "another-gpu").exists()
 
 
-def test_text(site) -> None:
-    built = site.build("-W", builder="text")
-    assert built.status == 0, built.err
+def test_text(laid_out) -> None:
+    built = laid_out("text")
     text = (built.outdir / "read.txt").read_text()
     assert "takes 1 kernel" in text
     assert "Test GPU 9000" in text
@@ -44,22 +36,17 @@ def test_text(site) -> None:
 
 
 @pytest.mark.parametrize("builder", ["text", "man", "texinfo", "latex", "html"])
-def test_a_figure_that_an_example_drew(site, builder: str) -> None:
+def test_a_figure_that_an_example_drew(laid_out, builder: str) -> None:
     """Sphinx-Gallery's own node for it is known to two of these."""
-    (site.docs / "drawn.png").write_bytes(PNG)
-    figure = ".. image-sg:: /drawn.png\n   :alt: what was drawn\n   :srcset: /drawn.png\n"
-    site.write("docs/plain.md", f"# Plain\n\n```{{eval-rst}}\n{figure}```\n")
-    built = site.build("-W", builder=builder)
-    assert built.status == 0, built.err
+    built = laid_out(builder)
     if builder == "text":
         assert "what was drawn" in (built.outdir / "plain.txt").read_text()
     if builder == "html":
         assert 'alt="what was drawn"' in built.html("plain")
 
 
-def test_latex_gets_the_picture(site) -> None:
-    built = site.build("-W", builder="latex")
-    assert built.status == 0, built.err
+def test_latex_gets_the_picture(laid_out) -> None:
+    built = laid_out("latex")
     pictures = sorted(path for path in built.outdir.glob("timeline-*.pdf"))
     # that of one.py, the same with highlights on the page of the book, and that of two.py
     assert [path.name.rpartition("-")[0] for path in pictures] == [
@@ -74,31 +61,25 @@ def test_latex_gets_the_picture(site) -> None:
     assert "The transpose is metadata." in tex.read_text()
 
 
-def test_texinfo_gets_a_picture_it_can_show(site) -> None:
-    built = site.build("-W", builder="texinfo")
-    assert built.status == 0, built.err
+def test_texinfo_gets_a_picture_it_can_show(laid_out) -> None:
+    built = laid_out("texinfo")
     assert [path for path in built.outdir.rglob("*.png") if path.name.startswith("timeline-linear_eager-")]
 
 
-def test_gettext_has_the_prose_and_no_measurement(site) -> None:
-    built = site.build("-W", builder="gettext")
-    assert built.status == 0, built.err
+def test_gettext_has_the_prose_and_no_measurement(laid_out) -> None:
+    built = laid_out("gettext")
     pot = (built.outdir / "read.pot").read_text()
     assert "One step of the layer takes" in pot
     assert "Recorded on" not in pot
 
 
-def test_dirhtml(site) -> None:
-    built = site.build("-W", builder="dirhtml")
-    assert built.status == 0, built.err
+def test_dirhtml(laid_out) -> None:
+    built = laid_out("dirhtml")
     assert "takes 1 kernel" in built.text("read/index")
     assert "size 64" in built.text("gallery/one/index")
 
 
 @pytest.mark.parametrize("builder", ["singlehtml", "epub", "json", "pseudoxml", "man"])
-def test_other_builders(site, builder: str) -> None:
-    options = ["-D", "version=1", "-D", "epub_show_urls=no"] if builder == "epub" else []
-    built = site.build(*options, builder=builder)
-    assert built.status == 0, built.err
-    assert not built.traceback
+def test_other_builders(laid_out, builder: str) -> None:
+    built = laid_out(builder)
     assert [said for said in built.warnings if "kinetoscope" in said.split("/site/")[-1]] == []

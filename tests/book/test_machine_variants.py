@@ -244,7 +244,7 @@ def test_what_all_have_alike_is_there_once(built) -> None:
     assert len(re.findall("It is one kernel.", html)) == 1
     assert len(re.findall("Whatever it is.", html)) == 1
     assert len(re.findall("Always the same machine", html)) == 2  # the caption, and the name of its box
-    # the claim that holds on both colours its box; of the other the line does
+    # the claim that holds on both colors its box; of the other the line does
     assert 'class="ks-judged ks-claim ks-holds docutils container" id="one-kernel"' in html
     assert 'class="ks-judged ks-claim docutils container" id="quick"' in html
 

@@ -1,4 +1,4 @@
-"""An example's own matplotlib figures: recorded as drawings, shown in the page's colours."""
+"""An example's own matplotlib figures: recorded as drawings, shown in the page's colors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ axes.barh(["slow", "fast"], [20, 4.25], color=["#1b7f74", "#123456"])
 axes.set_xlabel("time in µs")
 axes.set_title("One < call & more")
 '''
-COLOURS = re.compile(r"#[0-9a-f]{6}")
+COLORS = re.compile(r"#[0-9a-f]{6}")
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def plotted(site):
     return site, built
 
 
-def test_a_figure_is_kept_twice_and_shown_in_the_colours_of_the_page(plotted) -> None:
+def test_a_figure_is_kept_twice_and_shown_in_the_colors_of_the_page(plotted) -> None:
     site, built = plotted
     folder = site.recordings / "test-gpu-9000/three"
     assert {path.name for path in folder.glob("sphx*")} == {
@@ -58,13 +58,13 @@ def test_a_figure_is_kept_twice_and_shown_in_the_colours_of_the_page(plotted) ->
     assert not re.search(r"<dc:date|matplotlib.org|DOCTYPE", drawing)
     page = built.html("gallery/three")
     [shown] = re.findall(r'<figure class="ks-plot".*?</figure>', page, re.DOTALL)
-    # a colour of the palette is the palette's, black and white are the page's, any other has a dark twin
+    # a color of the palette is the palette's, black and white are the page's, any other has a dark twin
     assert "fill: var(--ks-kernel)" in shown
     assert "var(--ks-surface)" in shown
-    assert set(COLOURS.findall(shown)) - {"#123456"}, "the dark page has a lighter one"
+    assert set(COLORS.findall(shown)) - {"#123456"}, "the dark page has a lighter one"
     [light, dark] = re.findall(r"--ks-own-1:(#\w+);", shown)
     assert light == "#123456" != dark
-    assert not COLOURS.search(re.sub(r"<style>.*?</style>", "", shown, flags=re.DOTALL))
+    assert not COLORS.search(re.sub(r"<style>.*?</style>", "", shown, flags=re.DOTALL))
     assert "<img" not in shown
     ids = re.findall(r' id="([^"]+)"', shown)
     assert ids

@@ -36,7 +36,8 @@ def test_an_example_that_cannot_be_recorded(site, case: str, mode: str) -> None:
     if case == "skip":  # what was printed is known to the block, what was raised to the line
         line = site.line("examples/one.py", "import shutil") - 1
     for options in ([], ["-W"]) if case == "raises" else ([],):
-        built = site.build(*options, mode=mode)
+        only = () if mode == "live" else ("-D", "kinetoscope_only=one")
+        built = site.build(*options, *only, mode=mode)
         assert built.status == 1
         # an exception is told with its traceback, as part of the one warning
         [warning] = [text for text in built.warnings if "WARNING" in text]
@@ -51,7 +52,7 @@ def test_after_a_failed_run_and_a_mended_script_no_traceback_is_left(site) -> No
     site.with_gpu("Test GPU 9000")
     before = site.build("-W").files()
     faulty(site, "raise RuntimeError('the GPU is on fire')")
-    assert site.build(mode="record").status == 1
+    assert site.build("-D", "kinetoscope_only=one", mode="record").status == 1
     site.edit("examples/one.py", "raise RuntimeError('the GPU is on fire')\n", "")
     after = site.build("-W")
     assert after.status == 0, after.err

@@ -216,7 +216,8 @@ def test_every_page_that_shows_a_recording_says_whose(site) -> None:
         assert built.text(page).count("Recorded on Test GPU 9000, torch 9.9.9+stand.in, ") == 1, page
     for page in ("index", "plain", "gallery/index"):
         assert "Recorded on" not in built.text(page)
-    assert "The example ran for 0 s." in built.text("gallery/one")
+    recorded = json.loads((site.recordings / "test-gpu-9000/one/example.json").read_text())
+    assert f"The example ran for {recorded['run_time_s']:.0f} s." in built.text("gallery/one")
 
 
 def test_the_page_of_an_example_without_recording_claims_none(site) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kinetoscope.record.store import BlockOutput, read_example, write_example
+from kinetoscope.record.store import read_example
 
 DATA = Path(__file__).parents[1] / "data/traces"
 HOSTILE = {
@@ -33,58 +33,64 @@ def hostile_trace(name: str) -> bytes:
     return gzip.compress(json.dumps(document).encode(), mtime=0)
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_name(site, parse_html, kind: str) -> None:
-    name = HOSTILE[kind]
-    folder = site.recordings / "test-gpu-9000"
-    old = read_example(folder / "one")
-    rst = old.blocks[-1].rst + "\n.. rst-class:: sphx-glr-script-out\n\n .. code-block:: none\n\n    {}\n"
-    files = {path.name: path.read_bytes() for path in old.traces.values()}
-    write_example(
-        folder,
-        "one",
-        blocks=[*old.blocks[:-1], BlockOutput(old.blocks[-1].code, old.blocks[-1].before, rst.format(name))],
-        run_time=old.run_time,
-        provenance=old.provenance,
-        code_objects=old.code_objects,
-        files={**files, "linear_eager.json.gz": hostile_trace(name)},
-    )
-    quoted = "'" + name.replace("'", "''") + "'"  # for MyST an option is YAML
-    site.write(
-        "docs/plain.md",
-        "# Plain\n\nThey are called {measured}`names(linear_eager.kernels)`.\n\n"
-        "```{timeline} linear_eager\n```\n\n"
-        f"```{{profiler-table}} linear_eager\n:by: kernel\n:caption: {quoted}\n```\n\n"
-        f"```{{timeline}} linear_eager\n:title: {quoted}\n```\n",
-    )
-    built = site.build("-W")
+def build_hostile(site):
+    """An example for each of these names, a page that shows its trace, and the usual page with that trace."""
+    one = (site.examples / "one.py").read_text(encoding="utf-8")
+    read = (site.docs / "read.md").read_text(encoding="utf-8")
+    shown = read_example(site.recordings / "test-gpu-9000/one").blocks[-1].rst
+    printed = "\n.. rst-class:: sphx-glr-script-out\n\n .. code-block:: none\n\n    {}\n"
+    for kind, name in HOSTILE.items():
+        trace = f"of_{kind}"
+        rst = shown.replace("linear_eager", trace) + printed.format(name)
+        site.recorded(trace, one, "", rst, files={f"{trace}.json.gz": hostile_trace(name)})
+        quoted = "'" + name.replace("'", "''") + "'"  # for MyST an option is YAML
+        site.write(
+            f"docs/shown/{kind}.md",
+            f"# Plain\n\nThey are called {{measured}}`names({trace}.kernels)`.\n\n"
+            f"```{{timeline}} {trace}\n```\n\n"
+            f"```{{profiler-table}} {trace}\n:by: kernel\n:caption: {quoted}\n```\n\n"
+            f"```{{timeline}} {trace}\n:title: {quoted}\n```\n",
+        )
+        site.write(f"docs/read/{kind}.md", read.replace("linear_eager", trace))
+    pages = [f"{folder}/{kind}" for folder in ("shown", "read") for kind in HOSTILE]
+    site.edit("docs/index.md", "read\n", "\n".join(["read", *pages, ""]))
+    return site.build("-W")
+
+
+@pytest.fixture(scope="module")
+def hostile(build_once):
+    built = build_once("hostile", build_hostile)
     assert built.status == 0, built.err
-    usual = parse_html(site.build("-W").html("index"))
-    for page in ("plain", "gallery/one", "read"):
-        parsed = parse_html(built.html(page))
+    return built
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_name(hostile, parse_html, kind: str) -> None:
+    name = HOSTILE[kind]
+    usual = parse_html(hostile.html("index"))
+    for page in (f"shown/{kind}", f"gallery/of_{kind}", f"read/{kind}"):
+        parsed = parse_html(hostile.html(page))
+        is_gallery = page.startswith("gallery")
         assert not [text for text in parsed.scripts if "kinetoscope')" in text]
         assert {tag for tag, _ in parsed.tags if tag in ("style", "img", "script", "strong", "em")} <= {
             "script",
-            *({"img"} if page == "gallery/one" else set()),
+            *({"img"} if is_gallery else set()),
             *(tag for tag, _ in usual.tags),
         }
         assert not [attrs for _, attrs in parsed.tags if "onmouseover" in attrs or "onerror" in attrs]
-        assert "&amp;lt;" not in built.html(page)
-        if page == "gallery/one":
+        assert "&amp;lt;" not in hostile.html(page)
+        if is_gallery:
             assert name in "".join(parsed.parts)
-        if page == "plain":
+        if page.startswith("shown"):
+            # the table's caption and the figure's title
             text = re.sub(r"\s+", " ", "".join(parsed.parts))
-            assert text.count(re.sub(r"\s+", " ", name)) >= 2, (
-                kind
-            )  # the table's caption and the figure's title
+            assert text.count(re.sub(r"\s+", " ", name)) >= 2
 
 
-def test_every_cell_of_a_table_holds_the_whole_name(site, parse_html) -> None:
-    name = HOSTILE["long"]
-    (site.recordings / "test-gpu-9000/one/linear_eager.json.gz").write_bytes(hostile_trace(name))
-    parsed = parse_html(site.build("-W").html("gallery/one"))
+def test_every_cell_of_a_table_holds_the_whole_name(hostile, parse_html) -> None:
+    parsed = parse_html(hostile.html("read/long"))
     told = "".join(parsed.parts) + "".join(str(value) for _, attrs in parsed.tags for value in attrs.values())
-    assert name in told
+    assert HOSTILE["long"] in told
 
 
 def test_printed_lines_stay_inside_their_box(site, parse_html) -> None:
@@ -95,7 +101,7 @@ def test_printed_lines_stay_inside_their_box(site, parse_html) -> None:
         "print('a\\rb\\x0bc\\x0cd\\x85e\\u2028f\\n.. raw:: html\\n\\n   <script>x</script>\\n\\n')\n"
         "print('tail', '\\ud800')",
     )
-    built = site.with_gpu("Test GPU 9000").build(mode="record")
+    built = site.with_gpu("Test GPU 9000").build("-D", "kinetoscope_only=one", mode="record")
     assert built.status == 0, built.err
     assert built.warnings == []
     parsed = parse_html(built.html("gallery/one"))

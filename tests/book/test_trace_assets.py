@@ -44,11 +44,10 @@ def tools(built, parse_html, page: str) -> list[dict[str, str]]:
     ],
 )
 def test_the_whole_trace_lies_beside_the_pages(
-    site, parse_html, builder: str, pages: tuple[str, ...]
+    site, laid_out, parse_html, builder: str, pages: tuple[str, ...]
 ) -> None:
     """A page's addresses lead there, from wherever the builder put it."""
-    built = site.build("-W", builder=builder)
-    assert built.status == 0, built.err
+    built = laid_out(builder)
     assert set(beside(built)) == FILES
     for page in pages:
         boxes = tools(built, parse_html, page)
@@ -77,10 +76,8 @@ def load_path(site, name: str) -> Path:
 
 
 @pytest.mark.parametrize("builder", ["epub", "json"])
-def test_only_beside_those_of_a_site(site, builder: str) -> None:
-    options = ["-D", "version=1", "-D", "epub_show_urls=no"] if builder == "epub" else []
-    built = site.build(*options, builder=builder)
-    assert not built.traceback
+def test_only_beside_those_of_a_site(laid_out, builder: str) -> None:
+    built = laid_out(builder)
     assert not beside(built)
     assert not [name for name, data in built.files().items() if b"ks-tools" in data and "_static" not in name]
 
@@ -90,7 +87,7 @@ def test_what_does_not_change_is_not_written_again(site) -> None:
     path = built.outdir / "_kinetoscope" / MACHINE / "linear_eager.js"
     other = path.with_name("geglu_eager.js")
     before, content = path.stat().st_mtime_ns, other.read_bytes()
-    other.write_bytes(b"spoilt")
+    other.write_bytes(b"spoiled")
     site.edit("docs/plain.md", "Nothing is measured", "Nothing at all is measured")
     built = site.build("-W")
     assert built.read == ["plain"], "the pages that show traces are not read again"

@@ -12,9 +12,9 @@ SET_THEME = """theme => {
   document.documentElement.dataset.mode = theme;
 }"""
 RULES = {"rules": {"target-size": {"enabled": True}}}
-BUT_COLOUR = {"rules": {"target-size": {"enabled": True}, "color-contrast": {"enabled": False}}}
-COLOUR = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
-# Code has the same few colours on every page.
+BUT_COLOR = {"rules": {"target-size": {"enabled": True}, "color-contrast": {"enabled": False}}}
+COLOR = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+# Code has the same few colors on every page.
 PAGES_WITH_CODE = ("gallery/02_linear", "use/one-script", "reference/configuration")
 # What axe would spend most of its time on to no end: the bars of a drawing, which is one picture to a screen
 # reader and of which axe cannot tell the ground (tests/draw holds the palette to its contrast); each word of
@@ -27,7 +27,7 @@ PRUNE = """code => {
   for (const row of document.querySelectorAll(".ks-table tbody tr:nth-child(n + 4)")) row.remove();
   for (const part of document.querySelectorAll(".ks-answer, .sd-dropdown")) part.open = true;
 }"""
-# Colours come by tag, class and style: what stands in the same as three others of the site has theirs.
+# Colors come by tag, class and style: what stands in the same as three others of the site has theirs.
 ALIKE = """known => {
   const kept = new Set();
   for (const part of document.querySelectorAll("body *:not(svg *)")) {
@@ -73,10 +73,10 @@ def judge(visit: Visit, axe: str, name: str, known: dict[str, int]) -> dict[str,
     if any(after > before + 1 for before, after in itertools.pairwise(levels)):
         visit.note(f"a level of headings is left out: {levels}")
     visit.page.evaluate(PRUNE, name not in PAGES_WITH_CODE)
-    examine(visit, axe, BUT_COLOUR)
+    examine(visit, axe, BUT_COLOR)
     known = visit.page.evaluate(ALIKE, known)
-    examine(visit, axe, COLOUR)
+    examine(visit, axe, COLOR)
     visit.name = f"{name}, dark"
     visit.page.evaluate(SET_THEME, "dark")
-    examine(visit, axe, COLOUR)
+    examine(visit, axe, COLOR)
     return known

@@ -134,7 +134,7 @@ def test_a_fault_is_noticed(tmp_path, browser, axe, html: str, fault: str) -> No
         assert fault in "\n".join(visit.faults)
 
 
-def test_a_title_a_jump_and_a_colour_in_the_dark_only_are_noticed(tmp_path, browser, axe) -> None:
+def test_a_title_a_jump_and_a_color_in_the_dark_only_are_noticed(tmp_path, browser, axe) -> None:
     dark = (
         "<style>[data-theme=dark] em { color: #333 } [data-theme=dark] body { background: #222 !important }"
     )

@@ -87,7 +87,7 @@ def look(visit: Visit, name: str, width: int, theme: str, timelines: int) -> Non
         visit.note(f"sticks out: {seen['out'][:5]}")
     if seen["theme"] != theme:
         visit.note(f"the theme is {seen['theme']!r}")
-    dark = [is_dark(colour) for colour in (seen["ground"], *seen["surfaces"])]
+    dark = [is_dark(color) for color in (seen["ground"], *seen["surfaces"])]
     if any(is_so != (theme == "dark") for is_so in dark):
         visit.note(f"grounds are {seen['ground']} and {seen['surfaces']}")
     if seen["both"] or seen["none"]:
@@ -124,9 +124,9 @@ def stretch(visit: Visit, name: str) -> None:
             visit.note(f"no key reaches what scrolls: {boxes[:3]}")
 
 
-def is_dark(colour: str) -> bool:
-    """Tell whether a colour, rgb(…) as computed, is nearer to black than to white."""
-    red, green, blue = (float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3])
+def is_dark(color: str) -> bool:
+    """Tell whether a color, rgb(…) as computed, is nearer to black than to white."""
+    red, green, blue = (float(part) for part in color[color.index("(") + 1 : -1].split(",")[:3])
     return 0.3 * red + 0.6 * green + 0.1 * blue < 128
 
 
@@ -144,7 +144,7 @@ def test_every_page_at_every_width_light_and_dark(website, browser, served, scre
             stretch(visit, name)
             for theme in ("light", "dark"):
                 visit.page.evaluate(SET_THEME, theme)
-                # A theme changes colours, which are the same at every width.
+                # A theme changes colors, which are the same at every width.
                 widths = WIDTHS if theme == "light" or screenshots else (1440,)
                 for width in widths:
                     visit.page.set_viewport_size({"width": width, "height": WIDTHS[width]})
@@ -184,7 +184,7 @@ def test_the_readers_own_theme_is_kept(website, browser, served, theme: str) -> 
         visit.open("read/linear")
         seen = visit.page.evaluate(LOOK, SMALLEST_TEXT)
         assert seen["theme"] == theme
-        assert {is_dark(colour) for colour in (seen["ground"], *seen["surfaces"])} == {theme == "dark"}
+        assert {is_dark(color) for color in (seen["ground"], *seen["surfaces"])} == {theme == "dark"}
         assert visit.faults == []
 
 
@@ -211,7 +211,7 @@ def test_without_javascript_figures_and_tables_are_there(website, browser, serve
             assert tables == len(page.by_class("ks-table")), name
             assert visit.page.locator(".ks-banner:visible").count() == 1, name
             seen = visit.page.evaluate(LOOK, SMALLEST_TEXT)
-            assert len({is_dark(colour) for colour in (seen["ground"], *seen["surfaces"])}) == 1, name
+            assert len({is_dark(color) for color in (seen["ground"], *seen["surfaces"])}) == 1, name
         assert visit.faults == []
 
 

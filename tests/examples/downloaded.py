@@ -1,4 +1,4 @@
-"""What the tests of the examples share: an example is run as a downloader runs it, in a folder of its own.
+"""Run an example as somebody who downloaded it does, in a folder of its own.
 
 `KINETOSCOPE_EXAMPLES` names another folder to take the files from, such as the downloads of a built site.
 """
@@ -32,14 +32,14 @@ def source_of(script: str) -> Path:
 def environment(**more: str) -> dict[str, str]:
     """An environment without a GPU and without paths to our own modules.
 
-    What is compiled here is small: the processes that Inductor would start for it cost more than they save.
+    The tests compile small things only, for which Inductor's own processes cost more than they save.
     """
     kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "TRITON_INTERPRET")}
     ours = {"CUDA_VISIBLE_DEVICES": "", "MPLBACKEND": "Agg", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
     return kept | ours | more
 
 
-# What makes a lesson short without a GPU: text of the script, and what replaces it.
+# Replacements in the text of a script that make its lesson short on a CPU.
 SMALLER = {
     "01_matmul_add": {"large = 1024": "large = 128"},
     "02_strides_and_views": {"default=4096": "default=256"},
@@ -57,7 +57,7 @@ SMALLER = {
     "05_regimes": {"default=768": "default=64", "default=3072": "default=128"},
     "05_recompiles": {"default=768": "default=64", "default=3072": "default=128", "else 1024": "else 64"},
 }
-# Those that import Triton after they have told it to interpret: no copy of a Python that has imported it.
+# These tell Triton to interpret before they import it, so nothing may have imported it before them.
 INTERPRETED = ("03_kernels_mlp", "04_pointwise_geglu", "04_dual_gemm", "04_fused_mlp")
 
 
@@ -101,8 +101,7 @@ def run_file(
     )
 
 
-# The copy goes on after the loop, to its own end as any program does: with its traceback, its exit handlers
-# and its status.
+# The copy leaves the loop and ends as any program does, with its traceback, its exit handlers and its status.
 COPIES = """
 import importlib, json, os, runpy, sys
 importlib.import_module(sys.argv[1])
@@ -126,7 +125,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 class Started:
-    """A Python that has imported a module and runs each script in a copy of itself."""
+    """A Python that has imported a module and runs each file in a copy (fork) of itself."""
 
     def __init__(self, module: str) -> None:
         self.process = subprocess.Popen(
@@ -170,7 +169,7 @@ def named(path: Path, name: str) -> int:
     return sum(e.get("name") == name and e.get("cat") == "user_annotation" for e in events(path))
 
 
-# Importing torch takes longer than parsing, so one process parses all command lines.
+# One process parses all command lines, because importing torch takes longer than parsing.
 PARSE_ALL = """
 import contextlib, io, json, runpy, sys
 answers = {}
@@ -190,7 +189,7 @@ print(json.dumps(answers))
 
 
 def parse_all(folder: Path, lines: dict[str, list[str]]) -> dict[str, list[tuple[int, str]]]:
-    """Exit status and errors of each script with each of its command lines; ``taken`` is a file there."""
+    """Return status and errors of each script for each of its command lines. ``taken`` is a file there."""
     for script in lines:
         shutil.copy(source_of(script), folder / f"{script}.py")
     (folder / "taken").write_text("a file, no folder")
@@ -200,8 +199,7 @@ def parse_all(folder: Path, lines: dict[str, list[str]]) -> dict[str, list[tuple
     return json.loads(done.stdout)
 
 
-# The beginning of each example, up to where it knows whether it is to do its whole lesson, run in a notebook:
-# there sys.argv is the kernel's, and there is no __file__.
+# In a notebook sys.argv belongs to the kernel, and there is no __file__.
 IN_A_NOTEBOOK = """
 import json, sys
 beginnings = json.loads(sys.argv[1])
@@ -213,7 +211,7 @@ for script, beginning in beginnings.items():
 
 
 def begin_in_notebooks(folder: Path, scripts: Iterable[str]) -> None:
-    """Check that each example, in a notebook, does its whole lesson."""
+    """Check that each example does its whole lesson in a notebook, by running it up to where it decides."""
     beginnings = {}
     for script in scripts:
         text = source_of(script).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Examples without torch, recorded by the real recorder: most in this process, some in one of their own."""
+"""Examples without torch, recorded by the real recorder: most in this process, some in their own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 NOW = Provenance(Machine("A GPU", "sm_90"), "3.12.1", {"torch": "2.13.0"}, "2026-11-29")
 
-# A module in torch's place, for the processes that record: the real one takes seconds to import.
+# A stand-in for torch in the processes that record, because torch takes seconds to import.
 TORCH = """\
 __version__ = "9.9.9+stand.in"
 
@@ -71,7 +71,7 @@ class Darkroom:
         return self.root / "recordings/a-gpu"
 
     def example(self, name: str, code: str, trace: str | None = "", source: str = "") -> Path:
-        """An example that runs ``code`` and writes a trace of its own name, unless told otherwise."""
+        """Write an example that runs ``code`` and then writes a trace, by default under its own name."""
         path = self.root / f"examples/{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         text = f'"""\n{name}\n===\n"""\n\n{code}\n'
@@ -115,7 +115,7 @@ class Darkroom:
         return read_machine(self.folder)
 
     def fails(self, path: Path, *, real: bool = False) -> tuple[int, str]:
-        """Line and message of the one failure that recording ``path`` gives."""
+        """Record ``path`` and return the line and message of its only failure."""
         run = self.record(path, real=real)
         assert run.recorded == []
         [failure] = run.failures
@@ -134,7 +134,7 @@ def darkroom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Darkroom:
 
 @pytest.fixture
 def old_recording(darkroom: Darkroom) -> Callable[[], bool]:
-    """``one`` is recorded; tells whether that recording is still there as it was."""
+    """Record ``one``; the function returned tells whether that recording is unchanged."""
     assert darkroom.record(darkroom.example("one", "x = 1")).failures == []
 
     def content() -> dict[str, bytes]:

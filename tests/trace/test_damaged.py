@@ -161,10 +161,10 @@ def test_a_damaged_gzip_stream_is_read_up_to_the_fault() -> None:
 
 def test_a_small_file_that_unpacks_to_very_much_is_refused() -> None:
     bomb = gzip.compress(b" " * 50_000_000)
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(TraceError, match=r"unpacks to more than 1 MiB.*raise the limit"):
         loads(bomb, "t", max_bytes=2**20)
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1
     with pytest.raises(TraceError, match="is empty"):
         loads(bomb, "t", max_bytes=2**26)
 
@@ -188,7 +188,7 @@ def test_every_code_says_what_it_means() -> None:
 # --- whatever comes -----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=2000)
+@settings(max_examples=150)
 @given(st.data())
 def test_a_mutated_trace_is_read_or_refused_with_one_clear_error(data: st.DataObject) -> None:
     text = bytearray(WHOLE)
@@ -212,9 +212,9 @@ def test_a_mutated_trace_is_read_or_refused_with_one_clear_error(data: st.DataOb
 def test_the_cost_of_damage_is_linear(piece: str) -> None:
     def seconds(times: int) -> float:
         data = ('{"traceEvents": [' + event("a", 1) + "," + piece * times).encode()
-        begin = time.perf_counter()
+        begin = time.process_time()
         loads(data, "t")
-        return time.perf_counter() - begin
+        return time.process_time() - begin
 
     few = min(seconds(2_000) for _ in range(3))
     assert seconds(32_000) < 16 * 6 * max(few, 0.002)
