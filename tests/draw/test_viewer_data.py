@@ -1,4 +1,4 @@
-"""The data of a walkable timeline: all that a trace says, exact, in the figure's own places, and harmless."""
+"""The viewer's data: complete, exact, on the rows of the drawn figure, and harmless in a page."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def named(entry: str | list[str]) -> list[str]:
 
 
 def rows_of(data: dict) -> list[dict]:
-    """The columns as a row for each event, with times that count from 0 and texts in place of numbers."""
+    """A row for each event, with times since the trace's first event, and texts in place of their numbers."""
     events = data["events"]
     assert len({len(column) for column in events.values()}) == 1
     rows = [dict(zip(events, row, strict=True)) for row in zip(*events.values(), strict=True)]
@@ -70,8 +70,8 @@ def check(trace: Trace) -> None:
             pointed_at = None if row[column] < 0 else drawn[rows[row[column]]["index"]]
             assert pointed_at is other
         assert row["parent"] < number
-        told = facts(event, trace.device_names)
-        assert [tuple(pair) for pair in row["detail"]][: len(told)] == list(told)
+        details = facts(event, trace.device_names)
+        assert [tuple(pair) for pair in row["detail"]][: len(details)] == list(details)
         lane = data["lanes"][row["lane"]]
         assert lane["gpu"] == event.lane.on_gpu and 0 <= row["row"] < lane["rows"]
     self_times = [row["dur"] for row in rows]
@@ -93,7 +93,7 @@ def test_recorded_traces_are_told_exactly() -> None:
 
 
 def test_so_are_those_of_other_profilers_and_damaged_ones() -> None:
-    told = 0
+    checked = 0
     for path in CORPUS:
         if path.name.endswith(".table.json"):
             continue
@@ -102,8 +102,8 @@ def test_so_are_those_of_other_profilers_and_damaged_ones() -> None:
         except TraceError:
             continue
         check(trace)
-        told += 1
-    assert told > 30
+        checked += 1
+    assert checked > 30
 
 
 @pytest.mark.parametrize("name", ["empty", "nasty", "edge", "overlapping", "cpu_only"])
@@ -193,8 +193,8 @@ def test_odd_arguments_are_no_fault(make) -> None:
     odd = make.add(
         "k", Kind.KERNEL, 0, 10, grid="?", **{"blocks per SM": "many", "registers per thread": None}
     )
-    told = dict(facts(odd, {}))
-    assert told == {"blocks": "many per SM", "stream": "7", "device": "0"}
+    details = dict(facts(odd, {}))
+    assert details == {"blocks": "many per SM", "stream": "7", "device": "0"}
     copy = make.add("Memcpy", Kind.MEMCPY, 0, 10, bytes=12_345)
     assert dict(facts(copy, {}))["bandwidth"] == "1234 GB/s"
     assert "bandwidth" not in dict(facts(make.add("Memcpy", Kind.MEMCPY, 0, 0, bytes=1), {}))

@@ -19,8 +19,9 @@ The object given to ``kinetoscope.data``, of version 2::
                  start of the event before), dur (ns), parent and launch (places in these columns),
                  detail (into details); -1 where there is none
 
-All text is clean (:func:`~kinetoscope.draw.names.clean`), so the viewer can write it as it is.  Everything
-but Python frames and the profiler's own work is in the data, on the row where the static figure has it.
+All text from the trace is clean (:func:`~kinetoscope.draw.names.clean`), so the viewer writes it as it is.
+Everything but Python frames and the profiler's own work is in the data, on the row where the static figure
+has it.
 """
 
 from __future__ import annotations
@@ -120,11 +121,11 @@ def trace_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
 
 def _details(event: Event, trace: Trace, queues: Queues) -> Facts:
     """What is known about the event besides its name and times."""
-    told = facts(event, trace.device_names)
+    details = facts(event, trace.device_names)
     if event.kind.on_gpu and event.launch is not None:
         ahead = queues.depth(event)
-        told = (*told, ("queue", f"{ahead or 'nothing'} ahead of it when it was launched"))
-    return told
+        details = (*details, ("queue", f"{ahead or 'nothing'} ahead of it when it was launched"))
+    return details
 
 
 def _name(name: str) -> str | list[str]:
