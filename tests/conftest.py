@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import gc
 import getpass
 import json
@@ -18,7 +19,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from types import CodeType
+from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -235,6 +237,27 @@ def once(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
             return pickle.loads(answer.read_bytes())
 
     return get
+
+
+@pytest.fixture(scope="session")
+def templates_compiled_once() -> Iterator[None]:
+    """Compile each template of a theme once in this process; Sphinx itself does so in every build."""
+    import jinja2
+    from sphinx import jinja2glue
+
+    class Compiled(jinja2.BytecodeCache):
+        codes: ClassVar[dict[str, CodeType]] = {}
+
+        def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+            bucket.code = self.codes.get(bucket.key + bucket.checksum)
+
+        def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+            self.codes[bucket.key + bucket.checksum] = bucket.code
+
+    environment = functools.partial(jinja2glue.SandboxedEnvironment, bytecode_cache=Compiled())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jinja2glue, "SandboxedEnvironment", environment)
+        yield
 
 
 @pytest.fixture(scope="session")

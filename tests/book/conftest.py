@@ -13,17 +13,14 @@ import io
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import zip_longest
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
-import jinja2
 import pytest
-from sphinx import jinja2glue
 from sphinx.cmd.build import main as sphinx_build
 
 from kinetoscope.record.script import read_script
@@ -313,27 +310,9 @@ class Site:
         return Built(status, stdout.getvalue(), stderr.getvalue(), outdir)
 
 
-class _CompiledTemplates(jinja2.BytecodeCache):
-    """Compile each template of a theme once in a process; Sphinx itself does so in every build."""
-
-    compiled: dict[str, CodeType]
-
-    def __init__(self) -> None:
-        self.compiled = {}
-
-    def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
-        bucket.code = self.compiled.get(bucket.key + bucket.checksum)
-
-    def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
-        self.compiled[bucket.key + bucket.checksum] = bucket.code
-
-
 @pytest.fixture(scope="session", autouse=True)
-def _templates_are_compiled_once() -> Iterator[None]:
-    environment = functools.partial(jinja2glue.SandboxedEnvironment, bytecode_cache=_CompiledTemplates())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jinja2glue, "SandboxedEnvironment", environment)
-        yield
+def _faster(templates_compiled_once: None) -> None:
+    """Every build of these tests runs in this process."""
 
 
 @pytest.fixture(scope="session")

@@ -786,7 +786,7 @@ MUTATIONS = [
 
 
 @pytest.fixture(scope="module")
-def book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Book, Result]:
+def book(tmp_path_factory: pytest.TempPathFactory, templates_compiled_once: None) -> tuple[Book, Result]:
     """The book, and what it looks like with the recording as it is."""
     book = Book.copy(tmp_path_factory.mktemp("mutations") / "tree", LEFT_OUT)
     book.restore()
@@ -927,15 +927,19 @@ def without_nvjet(text: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> tuple[Book, Result]:
+def elsewhere(once: Callable[..., tuple[Book, Result]]) -> tuple[Book, Result]:
     """The whole book from an altered recording, which stands for that of a GPU of another architecture."""
-    book = Book.copy(tmp_path_factory.mktemp("elsewhere") / "tree")
+    return once("elsewhere", build_elsewhere)
+
+
+def build_elsewhere(folder: Path) -> tuple[Book, Result]:
+    book = Book.copy(folder / "tree")
     book.restore()
-    folder = (book.recordings / MACHINE).rename(book.recordings / SLUG)
-    with_gpu(GPU, "sm_100")(Recording(folder))
-    for path in folder.rglob("*.json"):
+    recording = (book.recordings / MACHINE).rename(book.recordings / SLUG)
+    with_gpu(GPU, "sm_100")(Recording(recording))
+    for path in recording.rglob("*.json"):
         path.write_text(without_nvjet(path.read_text(encoding="utf-8")), encoding="utf-8")
-    for path in folder.rglob("*.json.gz"):
+    for path in recording.rglob("*.json.gz"):
         text = gzip.decompress(path.read_bytes()).decode()
         path.write_bytes(gzip.compress(without_nvjet(text).encode(), 1))
     return book, book.build("-D", f"kinetoscope_machine={SLUG}")
