@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -17,6 +16,7 @@ from kinetoscope.book.trace_assets import show_trace
 from kinetoscope.draw.layout import TimelineOptions, choose_window
 from kinetoscope.draw.palette import CHANGE_LABELS, CHANGE_SIGNS
 from kinetoscope.draw.table import cell_texts, event_places, html_table
+from kinetoscope.draw.viewer_data import page_json
 from kinetoscope.draw.views import CHANGE_COLUMNS, change_row
 from kinetoscope.measure.compare import DEFAULT_KINDS, Pair, changes, compare
 from kinetoscope.trace import Kind, Trace
@@ -99,8 +99,7 @@ def _paired(pairs: list[Pair], told: tuple[Kind, ...], figures: list[str]) -> st
         }
         for pair in pairs
     ]
-    document = {"figures": figures, "signs": CHANGE_SIGNS, "pairs": listed}
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return page_json({"figures": figures, "signs": CHANGE_SIGNS, "pairs": listed})
 
 
 def _row(pair: Pair, before: str, after: str) -> dict[str, object]:

@@ -11,8 +11,9 @@ from html import escape
 from statistics import median
 from typing import TYPE_CHECKING
 
-from kinetoscope.draw.names import clean, short_name
+from kinetoscope.draw.names import clean
 from kinetoscope.draw.palette import kind_class
+from kinetoscope.draw.table import brief_name
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.steps import REGIMES, regime, step_table, typical, whole_row
 from kinetoscope.measure.summary import kind_counts
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 6
 """Kernels that are named"""
-
-LONGEST = 60
-"""Characters of a name"""
 
 WORTH = 0.1
 """A cause of waiting gets a sentence from this share of a step's length on"""
@@ -120,7 +118,7 @@ def _notes(trace: Trace, step: StepRow, kernels: Sequence[Row]) -> Iterator[str]
         first = kernels[0]
         by = f", launched by {clean(', '.join(first.launched_by))}" if first.launched_by else ""
         yield (
-            f"{_brief(first.name)}{by}, takes {printed(first.share, 'share')} of all kernel time. "
+            f"{brief_name(first.name)}{by}, takes {printed(first.share, 'share')} of all kernel time. "
             "A faster one, or fewer of it, helps most on the GPU's side."
         )
     launches = [event.launch.dur for event in trace.kernels if event.launch is not None]
@@ -164,11 +162,6 @@ _REGIMES: dict[Regime, str] = {
 }
 
 
-def _brief(name: str) -> str:
-    short = short_name(name)
-    return short if len(short) <= LONGEST else short[: LONGEST - 1] + "…"
-
-
 def _percent(share: float) -> str:
     return "<0.1 %" if 0 < share < 0.0005 else printed(share, "share")
 
@@ -192,7 +185,7 @@ def _kernels(seen: Overview, trace: str) -> str:
     rows = ""
     for row in seen.top:
         ns = row.device if of_gpu else row.self_cpu
-        name = f'<code title="{escape(clean(row.name), quote=True)}">{escape(_brief(row.name))}</code>'
+        name = f'<code title="{escape(clean(row.name), quote=True)}">{escape(brief_name(row.name))}</code>'
         if row.launched_by:
             name += f' <span class="ks-unit">{escape(clean(", ".join(row.launched_by)))}</span>'
         events = " ".join(str(event.index) for event in row.events)

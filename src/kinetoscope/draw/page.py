@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import json
 from html import escape
 from itertools import count as counting
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from kinetoscope.draw.names import clean
 from kinetoscope.draw.overview import overview, overview_html
 from kinetoscope.draw.table import html_table
 from kinetoscope.draw.viewer import figure_style, read_static, viewer_script, viewer_style, without_comments
-from kinetoscope.draw.viewer_data import trace_data
+from kinetoscope.draw.viewer_data import page_json, trace_data
 from kinetoscope.draw.views import VIEWS, choose_rows
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.summary import kind_counts, summarize
@@ -72,7 +71,7 @@ def page_html(trace: Trace, *, name: str, steps: StepChoice = None, version: str
         f"<figcaption>{_figure_caption(trace, steps)}</figcaption>",
         f'<div class="ks-tools" data-trace="{of}"></div>',
     )
-    media_type, data = _packed(_json(trace_data(trace, machine=_MACHINE, name=name)))
+    media_type, data = _packed(page_json(trace_data(trace, machine=_MACHINE, name=name)))
     summary = summarize(trace)
     tables = list(_tables(trace, key))
     links = "".join(
@@ -238,8 +237,3 @@ def _packed(data: str) -> tuple[str, str]:
     # No time goes into the stream, so that the same trace gives the same page.
     packed = gzip.compress(data.encode(), compresslevel=6, mtime=0)
     return "application/gzip", base64.b64encode(packed).decode("ascii")
-
-
-def _json(value: object) -> str:
-    """Write JSON that can stand in a page: it holds no ``</script>`` and no ``<!--``."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

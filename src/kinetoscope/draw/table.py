@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kinetoscope.trace.events import Event
 
 _LONG = 60
-"""A cell shows a longer name (in characters) cut first, and in full when it is opened"""
+"""A cell cuts a name with more characters than this, and shows it in full when it is opened"""
 
 _WORD = 22
 """A column whose texts are at most this long (in characters) does not wrap"""
@@ -109,6 +109,12 @@ def html_table(
     if not rows:
         out.append(f'<tr><td colspan="{max(1, len(columns))}">Nothing was recorded.</td></tr>')
     return "\n".join([*out, "</tbody>", "</table>", "</div>"]) + "\n"
+
+
+def brief_name(name: str) -> str:
+    """Return the short name of an event, cut to at most 60 characters."""
+    short = short_name(name)
+    return short if len(short) <= _LONG else short[: _LONG - 1] + "…"
 
 
 def cell_texts(columns: Sequence[Column], rows: Sequence[object]) -> list[list[str]]:
@@ -249,9 +255,7 @@ def _number(cell: _Cell) -> str:
 
 
 def _name(name: str) -> str:
-    short = short_name(name)
-    if len(short) > _LONG:
-        short = short[: _LONG - 1] + "…"
+    short = brief_name(name)
     if short == name:
         return f"<code>{_t(name)}</code>"
     # This opens without JavaScript, by touch and by keyboard, and the full name can be selected.
@@ -262,15 +266,20 @@ def _name(name: str) -> str:
 
 def _kind(row: object) -> list[str]:
     """Return the classes that give a row the color of its events in a timeline, if they share one."""
-    events = row.get("events") if isinstance(row, Mapping) else getattr(row, "events", None)
+    events = _events_of(row)
     if not events or isinstance(events, str):
         return []
     kinds = {kind_class(event) for event in events}
     return ["ks-kind", f"ks-{kinds.pop()}"] if len(kinds) == 1 else []
 
 
+def _events_of(row: object) -> Any:
+    """Return the events of a row, or the text of :func:`event_places`; None if it has neither."""
+    return row.get("events") if isinstance(row, Mapping) else getattr(row, "events", None)
+
+
 def _events(row: object) -> str:
-    events = row.get("events") if isinstance(row, Mapping) else getattr(row, "events", None)
+    events = _events_of(row)
     if not events:
         return ""
     places = events if isinstance(events, str) else _indexes(events)

@@ -50,13 +50,13 @@ def data_script(trace: Trace, *, machine: str, name: str) -> str:
 
     It may stand in a file or between ``<script>`` tags, because no event's name can end it.
     """
-    key = _js(f"{machine}/{name}")
-    return f"kinetoscope.data({key}, {_js(trace_data(trace, machine=machine, name=name))});\n"
+    key = page_json(f"{machine}/{name}")
+    return f"kinetoscope.data({key}, {page_json(trace_data(trace, machine=machine, name=name))});\n"
 
 
 def raw_script(data: bytes, *, machine: str, name: str) -> str:
     """The script with a trace's file as it was recorded (gzip bytes, in base64)."""
-    return f'kinetoscope.raw({_js(f"{machine}/{name}")}, "{base64.b64encode(data).decode("ascii")}");\n'
+    return f'kinetoscope.raw({page_json(f"{machine}/{name}")}, "{base64.b64encode(data).decode("ascii")}");\n'
 
 
 def trace_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _outer_first(events: list[Event]) -> list[Event]:
     return sorted(events, key=lambda event: (event.start, -event.dur, depths[id(event)], event.index))
 
 
-def _js(value: object) -> str:
-    """A value as JavaScript that can stand in a page: it holds no ``</script>`` and no ``<!--``."""
+def page_json(value: object) -> str:
+    """Write JSON that can stand in a page's script element: it holds no ``</script>`` and no ``<!--``."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
