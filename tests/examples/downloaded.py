@@ -153,7 +153,7 @@ class Started:
 
     def end(self) -> None:
         self.process.stdin.close()
-        self.process.wait(timeout=10)
+        self.process.wait(timeout=60)
 
 
 _started = functools.cache(Started)

@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
@@ -92,12 +93,13 @@ class Darkroom:
             if not real:
                 stand_in = SimpleNamespace(**{**vars(subprocess), "run": work_here})
                 patch.setattr(run_module, "subprocess", stand_in)
-            run = self._record(*paths, scratch=scratch)
+            patch.setattr(tempfile, "tempdir", str(scratch))
+            run = self._record(*paths)
         assert list(scratch.iterdir()) == []
         assert {path.suffix for path in (self.root / "examples").glob("*")} <= {".py"}
         return run
 
-    def _record(self, *paths: Path, scratch: Path) -> RecordRun:
+    def _record(self, *paths: Path) -> RecordRun:
         config = RecorderConfig(
             machine_folder=self.folder,
             gallery_dir="gallery",
@@ -106,7 +108,6 @@ class Darkroom:
                 "capture_repr": [],
             },
             report=self.said.append,
-            scratch=scratch,
         )
         every = {path.stem for path in (self.root / "examples").glob("*.py")}
         return record(map(read_script, paths), NOW, config, all_stems=every)

@@ -113,7 +113,7 @@ class Provenance:
         return cls(machine=Machine(**data["machine"]), **rest)
 
 
-def probe(python: str = sys.executable) -> Provenance | None:
+def probe() -> Provenance | None:
     """Ask torch what it sees here, in another process so that this one need not import torch.
 
     Returns ``None`` if torch is not installed. Raises ``RuntimeError`` if it is but cannot be imported.
@@ -122,7 +122,7 @@ def probe(python: str = sys.executable) -> Provenance | None:
         return None
     source = Path(__file__).resolve().parents[2]
     run = subprocess.run(
-        [python, "-m", "kinetoscope.record.provenance"],
+        [sys.executable, "-m", "kinetoscope.record.provenance"],
         capture_output=True,
         text=True,
         env={

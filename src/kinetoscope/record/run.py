@@ -75,8 +75,6 @@ class RecorderConfig:
     """what :func:`worker_settings` selects from Sphinx-Gallery's settings"""
     report: Callable[[str], None]
     """receives one line of progress at a time"""
-    scratch: Path | None = None
-    """where the examples run; ``None`` means the system's temporary folder"""
 
 
 def why_stale(script: Script, recording: ExampleRecording | None, now: Provenance) -> str:
@@ -107,8 +105,26 @@ def record(
 
     Raises :class:`RecordingError` while another run records into the same folder.
     """
+    scripts = list(scripts)
+    run = RecordRun()
     with _lock(config.machine_folder):
-        return _record_all(list(scripts), now, config, all_stems)
+        finish_swaps(config.machine_folder)
+        drop_leftovers(config.machine_folder)
+        rev = revision(scripts[0].path.parent, *(script.path for script in scripts)) if scripts else ""
+        machine = replace(now, revision=rev)
+        for number, script in enumerate(scripts, 1):
+            config.report(f"recording {script.stem} ({number} of {len(scripts)}) …")
+            outcome = _record_one(script, machine, config, all_stems)
+            if isinstance(outcome, Failure):
+                run.failures.append(outcome)
+                config.report(f"recording {script.stem}: failed")
+            else:
+                run.recorded.append(outcome)
+                traces = ", ".join(outcome.traces)
+                config.report(f"recording {script.stem}: {outcome.run_time:.0f} s; {traces}")
+        if not run.failures:
+            drop_gone(config.machine_folder, all_stems)
+    return run
 
 
 @contextmanager
@@ -134,36 +150,11 @@ def _lock(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def _record_all(
-    scripts: list[Script], now: Provenance, config: RecorderConfig, all_stems: set[str]
-) -> RecordRun:
-    finish_swaps(config.machine_folder)
-    drop_leftovers(config.machine_folder)
-    result = RecordRun()
-    rev = revision(scripts[0].path.parent, *(script.path for script in scripts)) if scripts else ""
-    machine = replace(now, revision=rev)
-    for number, script in enumerate(scripts, 1):
-        config.report(f"recording {script.stem} ({number} of {len(scripts)}) …")
-        outcome = _record_one(script, machine, config, all_stems)
-        if isinstance(outcome, Failure):
-            result.failures.append(outcome)
-            config.report(f"recording {script.stem}: failed")
-        else:
-            result.recorded.append(outcome)
-            traces = ", ".join(outcome.traces)
-            config.report(f"recording {script.stem}: {outcome.run_time:.0f} s; {traces}")
-    if not result.failures:
-        drop_gone(config.machine_folder, all_stems)
-    return result
-
-
 def _record_one(
     script: Script, machine: Provenance, config: RecorderConfig, all_stems: set[str]
 ) -> ExampleRecording | Failure:
     try:
-        with tempfile.TemporaryDirectory(
-            prefix="kinetoscope-", dir=config.scratch, ignore_cleanup_errors=True
-        ) as folder:
+        with tempfile.TemporaryDirectory(prefix="kinetoscope-", ignore_cleanup_errors=True) as folder:
             scratch = Path(folder).resolve()
             status = _run_worker(script, config, scratch)
             outcome = _store(script, config, machine.revision, scratch, status, all_stems)
