@@ -286,7 +286,7 @@ def spoil(site) -> dict[str, Fault]:
     line = site.edit("examples/unfinished.py", "SIZE = 64", "SIZE = (64")
     faults["an unfinished edit"] = Fault(
         f"examples/unfinished.py:{line}",
-        ["unfinished.py is no Python", "mend this line", "was never closed"],
+        ["unfinished.py is not valid Python", "correct this line", "was never closed"],
     )
     one = (site.examples / "output.py").read_text(encoding="utf-8")
     site.recorded("output", one, "", ".. profiler-table:: linear_eager\n   :columns: wattage\n")

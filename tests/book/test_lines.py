@@ -10,7 +10,7 @@ from sphinx_gallery.gen_gallery import _fill_gallery_conf_defaults
 from sphinx_gallery.gen_rst import rst_blocks, save_rst_example
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
-from kinetoscope.book.parser import UNRECORDED, recorded_output, with_outputs
+from kinetoscope.book.gallery import UNRECORDED, recorded_output, with_outputs
 from kinetoscope.record.provenance import Machine, Provenance
 from kinetoscope.record.script import read_script
 from kinetoscope.record.store import BlockOutput, ExampleRecording

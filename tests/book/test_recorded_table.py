@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinetoscope.book.recorded_table import _column, _told_apart
+from kinetoscope.book.tables import _column, _told_apart
 from kinetoscope.measure.csvtable import CsvTable
 
 

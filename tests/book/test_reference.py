@@ -16,9 +16,10 @@ from unittest.mock import MagicMock
 import pytest
 
 from kinetoscope import cli
-from kinetoscope.book import setup
-from kinetoscope.book.build_setup import MODES
-from kinetoscope.book.config import SOURCES, VALUES
+from kinetoscope.book import DIRECTIVES, setup
+from kinetoscope.book.claims import Outcome, Verdict
+from kinetoscope.book.config import MODES, VALUES
+from kinetoscope.book.directive import Option
 from kinetoscope.book.messages import SUBTYPES
 from kinetoscope.book.reference_tables import (
     CHANGES,
@@ -29,7 +30,6 @@ from kinetoscope.book.reference_tables import (
     VERDICTS,
     inline,
 )
-from kinetoscope.book.verdicts import Outcome, Verdict
 from kinetoscope.cli import verdicts
 from kinetoscope.draw.palette import CHANGE_LABELS, CHANGE_SIGNS
 from kinetoscope.draw.views import CHANGE_COLUMNS, COLUMNS, VIEWS
@@ -171,7 +171,7 @@ def _page(name: str) -> str:
 
 
 def test_every_configuration_value_and_mode_is_on_its_page(reference: dict[str, set[str]]) -> None:
-    assert {value.name for value in (*VALUES, SOURCES)} <= reference["configuration"]
+    assert {value.name for value in VALUES} <= reference["configuration"]
     assert set(MODES) <= reference["configuration"]
 
 
@@ -280,7 +280,7 @@ def test_every_directive_and_role_is_documented_and_no_other() -> None:
 
 def test_the_options_that_are_documented_are_those_there_are_and_each_is_tried() -> None:
     for name, options in _registered()[0].items():
-        assert set(re.findall(r"^\| `([\w-]+)` \|", SECTIONS[name], re.MULTILINE)) == options, name
+        assert (f"```{{reference-table}} {name}-options\n```" in SECTIONS[name]) == bool(options), name
         tried = {
             option
             for text in MYST_SNIPPET.findall(SECTIONS[name])
@@ -289,7 +289,18 @@ def test_the_options_that_are_documented_are_those_there_are_and_each_is_tried()
         assert options - {"machine"} <= tried, name
     assert all(f"`{by}`" in SECTIONS["profiler-table"] for by in VIEWS)
     assert all(f"*{column.heading}*" in SECTIONS["trace-compare"] for column in CHANGE_COLUMNS)
-    assert all(f"`{table}`" in SECTIONS["reference-table"] for table in (*LISTS, *TABLES))
+    own = [name for name in (*LISTS, *TABLES) if name.removesuffix("-options") not in DIRECTIVES]
+    assert all(f"`{table}`" in SECTIONS["reference-table"] for table in own)
+
+
+def test_every_option_has_a_sentence_which_the_reference_shows(reference: dict[str, set[str]]) -> None:
+    """The page of all lists shows them, and each is on the page of its directive (the test before this)."""
+    for name, directive in DIRECTIVES.items():
+        options = directive.option_spec
+        assert all(isinstance(option, Option) and option.what for option in options.values()), name
+        shown = LISTS[f"{name}-options"]() if options else []
+        assert [(f"``{option}``", "", options[option].what) for option in options] == list(shown)
+        assert set(options) <= reference["index"]
 
 
 def test_every_command_is_documented(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ import pytest
 import sphinx_gallery
 from sphinx_gallery import backreferences, gen_gallery, gen_rst, py_source_parser, scrapers
 
-from kinetoscope.book import parser
+from kinetoscope.book import gallery
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,13 +42,13 @@ def test_signatures(function: Callable[..., object], parameters: list[str]) -> N
 
 def test_pages_are_written_as_the_parser_expects() -> None:
     header = gen_rst.RST_BLOCK_HEADER.format(12, 34)
-    assert parser._HEADER.match(header.splitlines()[0])[1] == "12"
+    assert gallery._HEADER.match(header.splitlines()[0])[1] == "12"
     footer = gen_rst.DOWNLOAD_LINKS_HEADER.format("x").splitlines()
-    assert any(line.startswith(parser._FOOTER) for line in footer)
+    assert any(line.startswith(gallery._FOOTER) for line in footer)
     labels = [
         line for line in gen_rst.EXAMPLE_HEADER.format("x.py", "x.py", "").splitlines() if line[:3] == ".. "
     ]
-    assert parser._TITLE_LABEL.match(labels[-1])
+    assert gallery._TITLE_LABEL.match(labels[-1])
 
 
 def test_it_executes_and_answers_a_string_for_each_block(tmp_path: Path) -> None:

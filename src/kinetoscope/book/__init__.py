@@ -1,4 +1,4 @@
-"""How a page shows a recording: the Sphinx extension.  ``extensions = ["kinetoscope.book"]``."""
+"""How a page shows a recording: the Sphinx extension.  ``extensions = ["kinetoscope"]`` sets it up."""
 
 from __future__ import annotations
 
@@ -6,93 +6,126 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kinetoscope import __version__
-from kinetoscope.book import banner, build_setup, dependencies, gallery, stale_output, trace_assets, verdicts
-from kinetoscope.book.build_context import book_of
-from kinetoscope.book.chain import DispatchChain
-from kinetoscope.book.claims import setup_claims
-from kinetoscope.book.config import setup_config
-from kinetoscope.book.course import setup_course
-from kinetoscope.book.discovery import setup_discovery
-from kinetoscope.book.guess import setup_guess
-from kinetoscope.book.kernel_name import KernelNameTable
-from kinetoscope.book.ladder import setup_ladder
-from kinetoscope.book.machine_variants import setup_switch
+from kinetoscope.book import (
+    build_setup,
+    claims,
+    gallery,
+    guess,
+    ladder,
+    machine_variants,
+    machines,
+    plot,
+    site,
+    trace_assets,
+)
+from kinetoscope.book.claims import Claim, Published, Reported, When
+from kinetoscope.book.config import VALUES
+from kinetoscope.book.directive import BookDirective
+from kinetoscope.book.dispatch_chain import DispatchChain
+from kinetoscope.book.guess import Guess, GuessForPaper
+from kinetoscope.book.ladder import Ladder, Rung
 from kinetoscope.book.machines import Machines
 from kinetoscope.book.measured import Measured
 from kinetoscope.book.nodes import setup_nodes
-from kinetoscope.book.parser import GalleryParser
-from kinetoscope.book.plot import setup_plot
+from kinetoscope.book.page_data import PageDataCollector
+from kinetoscope.book.plot import RecordedFigure
 from kinetoscope.book.profiler_table import ProfilerTable
-from kinetoscope.book.published_role import Published
-from kinetoscope.book.recorded_table import RecordedTable
-from kinetoscope.book.reference_tables import ReferenceTable
+from kinetoscope.book.reference_tables import ReferenceTable, document_options
+from kinetoscope.book.tables import KernelNameTable, RecordedTable
 from kinetoscope.book.timeline import Timeline
 from kinetoscope.book.trace_compare import TraceCompare
 from kinetoscope.book.viewer_assets import setup_viewer
+from kinetoscope.book.visitors import NodeVisitors
 from kinetoscope.draw.viewer import FIGURE_STYLE, STATIC
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.config import Config
 
-_STATIC = Path(__file__).with_name("static")
+DIRECTIVES: dict[str, type[BookDirective]] = {
+    # Figures and tables
+    "timeline": Timeline,
+    "profiler-table": ProfilerTable,
+    "trace-compare": TraceCompare,
+    "dispatch-chain": DispatchChain,
+    "kernel-name": KernelNameTable,
+    "recorded-table": RecordedTable,
+    "recorded-figure": RecordedFigure,
+    "ladder": Ladder,
+    "rung": Rung,
+    "machines": Machines,
+    "reference-table": ReferenceTable,
+    # Sentences
+    "claim": Claim,
+    "reported": Reported,
+    "when": When,
+    "guess": Guess,
+}
+ROLES = {"measured": Measured(), "published": Published()}
+_NODES: NodeVisitors = {**claims.NODES, **guess.NODES, **ladder.NODES, **machine_variants.NODES, **plot.NODES}
+
+document_options(DIRECTIVES)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Registers everything with Sphinx.  Sphinx-Gallery is set up first if conf.py has not done so."""
     app.setup_extension("sphinx_gallery.gen_gallery")
-    setup_config(app)
+    for value in VALUES:
+        app.add_config_value(value.name, value.default, value.rebuild, types=frozenset({type(value.default)}))
+    for name, directive in DIRECTIVES.items():
+        app.add_directive(name, directive)
+    for name, role in ROLES.items():
+        app.add_role(name, role)
+    for node, visitors in _NODES.items():
+        app.add_node(node, html=visitors)
     setup_nodes(app)
-    setup_guess(app)
-    setup_switch(app)
-    setup_ladder(app)
-    setup_claims(app)
-    setup_plot(app)
-    setup_course(app)
-    setup_discovery(app)
-    app.add_directive("timeline", Timeline)
-    app.add_directive("profiler-table", ProfilerTable)
-    app.add_directive("recorded-table", RecordedTable)
-    app.add_directive("machines", Machines)
-    app.add_directive("reference-table", ReferenceTable)
-    app.add_directive("trace-compare", TraceCompare)
-    app.add_directive("dispatch-chain", DispatchChain)
-    app.add_directive("kernel-name", KernelNameTable)
-    app.add_role("measured", Measured())
-    app.add_role("published", Published())
-    app.add_source_parser(GalleryParser, override=True)
+    app.add_post_transform(GuessForPaper)
+    app.add_source_parser(gallery.GalleryParser, override=True)
+    app.add_env_collector(PageDataCollector)
     app.add_css_file(FIGURE_STYLE)
     app.add_css_file("kinetoscope.css")
     setup_viewer(app)
+    _connect(app)
+    return {"version": __version__, "env_version": 7, "parallel_read_safe": True, "parallel_write_safe": True}
 
-    # Sphinx-Gallery fills its settings in at config-inited 10 and lays out at builder-inited 500.
+
+def _connect(app: Sphinx) -> None:
+    """What happens when, in the order of a build.  Handlers of one event run by priority."""
+    # Sphinx-Gallery completes its configuration at 10.
     app.connect("config-inited", gallery.never_execute, priority=5)
     app.connect("config-inited", _add_static, priority=800)
-    app.connect("builder-inited", build_setup.open_book, priority=400)
+
+    # Sphinx-Gallery lays out the gallery at 500.
+    app.connect("builder-inited", build_setup.set_up_build, priority=400)
     app.connect("builder-inited", gallery.prepare_folder, priority=450)
     app.connect("builder-inited", gallery.finish_folder, priority=600)
-    app.connect("env-get-outdated", dependencies.outdated)
-    app.connect("env-get-outdated", stale_output.note_published)
-    app.connect("env-purge-doc", dependencies.purge)
-    app.connect("env-merge-info", dependencies.merge)
-    app.connect("env-purge-doc", verdicts.purge)
-    app.connect("env-merge-info", verdicts.merge)
-    app.connect("env-purge-doc", trace_assets.purge)
-    app.connect("env-merge-info", trace_assets.merge)
-    app.connect("env-updated", verdicts.warn_about_twins)
-    app.connect("build-finished", verdicts.write_json)
-    app.connect("doctree-read", banner.add_banner)
-    app.connect("build-finished", stale_output.unpublish)
-    app.connect("build-finished", trace_assets.publish)
-    app.connect("build-finished", _fail_if_not_recorded)
-    return {"version": __version__, "env_version": 6, "parallel_read_safe": True, "parallel_write_safe": True}
+
+    app.connect("env-get-outdated", site.note_published)
+
+    # Sphinx collects downloads and titles at 500.
+    app.connect("doctree-read", site.add_run_line, priority=200)
+    # Before the banner, which is not part of the page's own text.
+    app.connect("doctree-read", site.describe_page, priority=300)
+    app.connect("doctree-read", plot.use_drawings)
+    app.connect("doctree-read", machines.add_banner)
+    app.connect("doctree-read", machine_variants.keep_out_of_contents, priority=900)
+
+    app.connect("env-updated", claims.warn_about_equal_ids)
+
+    # Before sphinxext-opengraph, which adds to the same tags.
+    app.connect("html-page-context", site.describe_search, priority=400)
+    app.connect("html-page-context", site.add_course)
+    app.connect("html-page-context", guess.add_guess_script)
+    app.connect("html-page-context", machine_variants.add_switch_script)
+
+    app.connect("build-finished", site.sort_documents, priority=100)
+    app.connect("build-finished", site.write_sitemap)
+    app.connect("build-finished", site.draw_card)
+    app.connect("build-finished", site.remove_unpublished)
+    app.connect("build-finished", claims.write_claims_json)
+    app.connect("build-finished", trace_assets.write_trace_files)
+    app.connect("build-finished", build_setup.fail_if_not_recorded)
 
 
 def _add_static(app: Sphinx, config: Config) -> None:
-    config.html_static_path += [str(_STATIC), str(STATIC / FIGURE_STYLE)]
-
-
-def _fail_if_not_recorded(app: Sphinx, exception: Exception | None) -> None:
-    """An example that could not be recorded must not look like success, with ``-W`` or without."""
-    if exception is None and book_of(app.env).failed:
-        app.statuscode = 1
+    config.html_static_path += [str(Path(__file__).with_name("static")), str(STATIC / FIGURE_STYLE)]

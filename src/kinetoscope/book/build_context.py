@@ -1,6 +1,6 @@
-"""The book being built: which recordings there are, which one is shown, and what they hold.
+"""What a build shows: the recordings there are, the machine that is shown, and what it recorded.
 
-One :class:`Book` belongs to each build environment; directives and roles find it with :func:`book_of`.
+Each build environment has one :class:`BuildContext`.  Directives and roles get it from :func:`context_of`.
 """
 
 from __future__ import annotations
@@ -23,59 +23,62 @@ if TYPE_CHECKING:
 
 
 class UnknownName(LookupError):
-    """A NAME or machine that is not in the recordings; the message says what is."""
+    """A NAME or machine that is not in the recordings; the message lists what is."""
 
 
 @dataclass(eq=False)
-class Book:
-    """What a build lays out."""
+class BuildContext:
+    """The recordings of one build, and the machines that are being read for."""
 
     root: Path
-    """the folder messages are relative to: that of conf.py"""
+    """the folder that paths in messages are relative to: that of conf.py"""
     machines: Mapping[str, MachineRecording]
-    shown: str
-    """name of the machine whose recording the pages show"""
+    switch: tuple[str, ...]
+    """the machines that a reader of a page can choose from; a page shows the first until another is chosen"""
     is_reference: bool
-    """whether it is the machine the book's sentences are held to (not a rebuilder's own)"""
-    switch: tuple[str, ...] = ()
-    """the machines a reader of a page can choose from, the one shown to who does not choose first"""
-    here: tuple[str, ...] = ()
-    """those of :attr:`switch` that what is being read is for; see :mod:`kinetoscope.book.machine_variants`"""
+    """whether the first machine of the switch is the one the book's sentences are held to"""
     scripts: Mapping[str, Script] = field(default_factory=dict)
-    """example by the document name of its gallery page"""
+    """each example, by the document name of its gallery page"""
     failed: frozenset[Path] = frozenset()
     """scripts that could not be recorded in this build"""
     is_html: bool = True
-    """whether pages of a site are built, and not a document for paper or words only"""
+    """whether the builder writes HTML"""
     picture: str = ""
-    """suffix of the files that other builders can show: ``pdf``, ``png``, or empty for none"""
+    """suffix of the picture files that other builders can show: ``pdf``, ``png``, or empty for none"""
     bench: BenchRecording = field(default_factory=lambda: BenchRecording(Path(BENCH)))
     """tables and figures that no example wrote"""
+    reading: tuple[str, ...] = ()
+    """the machines of :attr:`switch` that the text at hand is read for; see
+    :func:`kinetoscope.book.machine_variants.reading_for`"""
     _cache: dict[Path, Trace | CsvTable] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        self.switch = self.switch or (self.shown,)
-        self.here = self.here or self.switch
+        self.reading = self.reading or self.switch
 
     @property
-    def is_strict(self) -> bool:
-        """Whether it is a fault when what a page asks for is not there.
-
-        It is none of the page's where the example that should have written it failed in this very build, and
-        none on a machine that a reader has to choose first.
-        """
-        return self.is_default and self.is_held
+    def shown(self) -> str:
+        """The machine whose recording directives and roles show at the moment."""
+        return self.reading[0]
 
     @property
     def is_default(self) -> bool:
-        """Whether the machine shown is the one of who does not choose."""
+        """Whether :attr:`shown` is the machine that pages show until a reader chooses another."""
         return self.shown == self.switch[0]
 
     @property
     def is_held(self) -> bool:
-        """Whether the book's sentences are held to its default machine, in this build."""
+        """Whether the book's sentences are held to its default machine in this build.
+
+        They are not if an example failed in this build and has no older recording: what is missing then is
+        not the page's fault.
+        """
         recorded = self.machine(self.switch[0]).examples
         return self.is_reference and all(path.stem in recorded for path in self.failed)
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether a page that asks for something that is not recorded gets a warning."""
+        return self.is_default and self.is_held
 
     def machine(self, name: str | None = None) -> MachineRecording:
         """The machine ``name``, or the one shown.  Raises :class:`UnknownName`."""
@@ -84,10 +87,10 @@ class Book:
             raise UnknownName(_not_there("machine", wanted, self.machines))
         return self.machines[wanted]
 
-    def example(self, docname: str) -> ExampleRecording | None:
-        """The recording behind a gallery page, on the machine shown."""
+    def example(self, docname: str, machine: str | None = None) -> ExampleRecording | None:
+        """The recording behind a gallery page.  Raises :class:`UnknownName` for an unknown machine."""
         script = self.scripts.get(docname)
-        return None if script is None else self.machine().examples.get(script.stem)
+        return None if script is None else self.machine(machine).examples.get(script.stem)
 
     def file(self, name: str, machine: str | None = None) -> Path:
         """Where the trace or table NAME lies.  Raises :class:`UnknownName`."""
@@ -96,47 +99,49 @@ class Book:
             raise UnknownName(_not_there("trace or table", name, names))
         return names[name]
 
-    def trace(self, name: str, machine: str | None = None) -> Trace:
-        """The trace NAME.  Raises :class:`UnknownName`, or ``TraceError`` where it is damaged."""
+    def load(self, name: str, machine: str | None = None) -> Trace | CsvTable:
+        """The trace or table NAME, read once in a build.
+
+        Raises :class:`UnknownName`; ``TraceError`` or ``TableError`` if the file is damaged.
+        """
         path = self.file(name, machine)
-        if path.suffix == ".csv":
-            raise UnknownName(f"{name!r} is a table, not a trace")
         if path not in self._cache:
-            self._cache[path] = load_whole(path)
-        found = self._cache[path]
-        assert isinstance(found, Trace)
-        return found
+            self._cache[path] = CsvTable.read(path) if path.suffix == ".csv" else load_whole(path)
+        return self._cache[path]
+
+    def trace(self, name: str, machine: str | None = None) -> Trace:
+        """The trace NAME.  Raises as :meth:`load` does."""
+        recorded = self.load(name, machine)
+        if not isinstance(recorded, Trace):
+            raise UnknownName(f"{name!r} is a table, not a trace")
+        return recorded
 
     def table(self, name: str, machine: str | None = None) -> CsvTable:
-        """The table NAME.  Raises :class:`UnknownName`, or ``ValueError`` where it is damaged."""
-        path = self.file(name, machine)
-        if path.suffix != ".csv":
+        """The table NAME.  Raises as :meth:`load` does."""
+        recorded = self.load(name, machine)
+        if not isinstance(recorded, CsvTable):
             raise UnknownName(f"{name!r} is a trace, not a table")
-        if path not in self._cache:
-            self._cache[path] = CsvTable.read(path)
-        found = self._cache[path]
-        assert isinstance(found, CsvTable)
-        return found
+        return recorded
 
-    def vocabulary(self, machine: str | None = None) -> Names:
-        """The names an expression may use.  Raises :class:`UnknownName` for an unknown machine."""
-        return Names(self, self.machine(machine))
+    def names(self) -> Names:
+        """The names that an expression can use on the machine shown."""
+        return Names(self, self.machine())
 
 
 class Names(Mapping[str, "Trace | CsvTable | MachineFacts"]):
-    """The recorded NAMEs of one machine and ``machine`` itself; a trace is read when it is asked for."""
+    """The recorded NAMEs of one machine, and ``machine`` itself.  A trace is read when it is asked for."""
 
-    def __init__(self, book: Book, machine: MachineRecording) -> None:
-        self._book = book
+    def __init__(self, context: BuildContext, machine: MachineRecording) -> None:
+        self._context = context
         self._machine = machine
         self.used: list[str] = []
-        """the NAMEs that were asked for, in order; those that are not there, too"""
+        """the NAMEs that were asked for, in order, with those that do not exist"""
         self.asked_machine = False
         """whether ``machine`` was asked for"""
 
     @property
     def machine_name(self) -> str:
-        """Whose names these are."""
+        """The machine that recorded them."""
         return self._machine.name
 
     def __getitem__(self, name: str) -> Trace | CsvTable | MachineFacts:
@@ -144,30 +149,27 @@ class Names(Mapping[str, "Trace | CsvTable | MachineFacts"]):
             self.asked_machine = True
             return self._machine.provenance.facts(self._machine.name)
         self.used.append(name)
-        path = self._book.file(name, self._machine.name)
-        if path.suffix == ".csv":
-            return self._book.table(name, self._machine.name)
-        return self._book.trace(name, self._machine.name)
+        return self._context.load(name, self._machine.name)
 
     def __iter__(self) -> Iterator[str]:
         yield "machine"
-        yield from {**self._book.bench.tables, **self._machine.names}
+        yield from {**self._context.bench.tables, **self._machine.names}
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
 
-_BOOKS: WeakKeyDictionary[BuildEnvironment, Book] = WeakKeyDictionary()
+_CONTEXTS: WeakKeyDictionary[BuildEnvironment, BuildContext] = WeakKeyDictionary()
 
 
-def set_book(env: BuildEnvironment, book: Book) -> None:
-    """Makes ``book`` that of the build of ``env``."""
-    _BOOKS[env] = book
+def set_context(env: BuildEnvironment, context: BuildContext) -> None:
+    """Makes ``context`` that of the build of ``env``."""
+    _CONTEXTS[env] = context
 
 
-def book_of(env: BuildEnvironment) -> Book:
-    """The book of this build.  Raises ``KeyError`` before the builder is there."""
-    return _BOOKS[env]
+def context_of(env: BuildEnvironment) -> BuildContext:
+    """The context of this build.  Raises ``KeyError`` before ``builder-inited``."""
+    return _CONTEXTS[env]
 
 
 def _not_there(what: str, name: str, known: Mapping[str, object]) -> str:

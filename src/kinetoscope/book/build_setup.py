@@ -1,4 +1,4 @@
-"""Before anything is laid out: what mode this build is in, what it records, whose recording it shows."""
+"""Before anything is laid out: the mode of the build, what it records, and whose recording it shows."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kinetoscope.book.build_context import Book, set_book
+from kinetoscope.book.build_context import BuildContext, context_of, set_context
+from kinetoscope.book.config import MODES
 from kinetoscope.book.gallery import example_scripts, gallery_dir
-from kinetoscope.book.messages import LOGGER, KinetoscopeError, at, shown, warn
+from kinetoscope.book.messages import LOGGER, KinetoscopeError, file_location, shown_path, warn
 from kinetoscope.measure.errors import TableError
 from kinetoscope.record.provenance import Provenance, probe
 from kinetoscope.record.run import RecorderConfig, RecordRun, record, why_stale, worker_settings
@@ -28,31 +29,24 @@ from kinetoscope.trace import TraceError
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-MODES = {
-    "auto": "record what is stale if torch sees a GPU, then lay out",
-    "record": "record every example (or those in ``kinetoscope_only``) on this machine's GPU, then lay out",
-    "replay": "lay out from the recordings there are; never execute anything",
-    "live": "run every example on whatever device there is, into a throw-away recording, and lay that out",
-}
-
-# Builders of a site: only that is worth a GPU's time.
 SITES = ("html", "dirhtml", "singlehtml")
+"""The builders of a site.  Only a site is worth a GPU's time"""
 
 
-def open_book(app: Sphinx) -> None:
-    """``builder-inited``: records what has to be, and opens the book the directives read from.
+def set_up_build(app: Sphinx) -> None:
+    """``builder-inited``: records what has to be recorded, and makes the context of the build.
 
-    Where there is no recording to lay out the build ends with one sentence and status 2.  An exception would
-    have Sphinx ask for a bug report.
+    If there is nothing to lay out, the build ends with one sentence and status 2.  An exception would make
+    Sphinx ask for a bug report.
     """
     try:
-        _open_book(app)
+        _set_up_build(app)
     except KinetoscopeError as error:
         LOGGER.error("%s", error, type="kinetoscope")
         raise SystemExit(2) from error
 
 
-def _open_book(app: Sphinx) -> None:
+def _set_up_build(app: Sphinx) -> None:
     config = app.config
     mode = config.kinetoscope_mode
     if mode not in MODES:
@@ -80,7 +74,7 @@ def _open_book(app: Sphinx) -> None:
         machines = _read(into, stems)
     machines = {**_read(root, stems), **machines}
     if not machines:
-        where = shown(root, Path(app.confdir))
+        where = shown_path(root, Path(app.confdir))
         raise KinetoscopeError(
             f"there is no recording in {where}, and this machine has no GPU to make one with: restore the "
             f"folder (git checkout -- {where}), or build on a machine with an NVIDIA GPU and torch"
@@ -93,26 +87,25 @@ def _open_book(app: Sphinx) -> None:
             f"kinetoscope_machine is {reference!r}, of which there is no recording; "
             f"there are: {', '.join(machines)}"
         )
-    on_show = next((name for name in wanted if name in machines), next(iter(machines)))
-    book = Book(
+    default = next((name for name in wanted if name in machines), next(iter(machines)))
+    context = BuildContext(
         root=Path(app.confdir),
         machines=machines,
-        shown=on_show,
-        is_reference=now is None or on_show == reference,
-        switch=_switch(app, machines, on_show) if app.builder.name in SITES else (),
+        switch=_switch(app, machines, default) if app.builder.name in SITES else (default,),
+        is_reference=now is None or default == reference,
         scripts=scripts,
         failed=frozenset(failure.path for failure in run.failures),
         is_html=app.builder.format == "html",
         picture=_picture(app.builder.supported_image_types),
         bench=BenchRecording(root / BENCH),
     )
-    set_book(app.env, book)
-    _warn_about_damage(book)
-    _warn_about_stale_blocks(book)
+    set_context(app.env, context)
+    _warn_about_damage(context)
+    _warn_about_stale_blocks(context)
 
 
-def _switch(app: Sphinx, machines: Iterable[str], on_show: str) -> tuple[str, ...]:
-    """The machines a page can show: its default, the one the book is held to, the others in their order."""
+def _switch(app: Sphinx, machines: Iterable[str], default: str) -> tuple[str, ...]:
+    """The machines a page can show: the default, the one the book is held to, the others in their order."""
     asked = app.config.kinetoscope_switch.strip()
     names = list(machines) if asked == "all" else [name.strip() for name in asked.split(",") if name.strip()]
     unknown = [name for name in names if name not in machines]
@@ -122,8 +115,8 @@ def _switch(app: Sphinx, machines: Iterable[str], on_show: str) -> tuple[str, ..
             f"there are: {', '.join(machines)}"
         )
     reference = app.config.kinetoscope_machine
-    names.sort(key=lambda name: (name != on_show, name != reference))
-    return tuple(dict.fromkeys([on_show, *names]))
+    names.sort(key=lambda name: (name != default, name != reference))
+    return tuple(dict.fromkeys([default, *names]))
 
 
 def _own_name(asked: str, now: Provenance) -> str:
@@ -191,13 +184,13 @@ def _to_record(
 def _record(app: Sphinx, todo: list[Script], now: Provenance, folder: Path, stems: set[str]) -> RecordRun:
     conf = app.config.sphinx_gallery_conf
     try:
-        told = worker_settings(conf)
+        gallery_conf = worker_settings(conf)
     except ValueError as error:
         raise KinetoscopeError(str(error)) from error
     config = RecorderConfig(
         machine_folder=folder,
         gallery_dir=gallery_dir(app),
-        gallery_conf=told,
+        gallery_conf=gallery_conf,
         report=lambda line: LOGGER.info("kinetoscope: %s", line),
     )
     try:
@@ -208,7 +201,7 @@ def _record(app: Sphinx, todo: list[Script], now: Provenance, folder: Path, stem
         warn(
             "example",
             f"{failure.path.name} {failure.message}",
-            at(failure.path, failure.line, Path(app.confdir)),
+            file_location(failure.path, failure.line, Path(app.confdir)),
         )
     if not todo:
         LOGGER.info("kinetoscope: nothing to record on %s: every example is up to date", now.machine.gpu)
@@ -232,30 +225,31 @@ def _read(root: Path, stems: set[str]) -> dict[str, MachineRecording]:
         raise KinetoscopeError(str(error)) from error
 
 
-def _warn_about_damage(book: Book) -> None:
+def _warn_about_damage(context: BuildContext) -> None:
     """One warning for each file that cannot be read, given on every build."""
-    for machine in book.machines.values():
-        for name, path in {**book.bench.tables, **machine.names}.items():
+    for machine in context.machines.values():
+        for name, path in {**context.bench.tables, **machine.names}.items():
             try:
-                if path.suffix == ".csv":
-                    book.table(name, machine.name)
-                else:
-                    book.trace(name, machine.name)
+                context.load(name, machine.name)
             except (TraceError, TableError) as error:
                 what = str(error).removeprefix(f"{path}: ").rstrip(".")
-                restore = f"git checkout -- {shown(path, book.root)}"
-                warn("recording", f"{what}; or restore the recording: {restore}", at(path, 0, book.root))
+                restore = f"or restore the recording: git checkout -- {shown_path(path, context.root)}"
+                warn("recording", f"{what}; {restore}", file_location(path, 0, context.root))
 
 
-def _warn_about_stale_blocks(book: Book) -> None:
+def _warn_about_stale_blocks(context: BuildContext) -> None:
     """One warning for each example whose page will lack output, given on every build."""
-    machine = book.machine()
-    for script in book.scripts.values():
-        if script.path in book.failed:
-            continue  # that was a warning already
+    machine = context.machine()
+    for script in context.scripts.values():
+        if script.path in context.failed:
+            continue  # it has got its warning
         if script.broken is not None:
-            what = f"{script.path.name} is no Python ({script.broken.msg}): its page is empty; mend this line"
-            warn("stale", what, at(script.path, script.broken.lineno or 1, book.root))
+            warn(
+                "stale",
+                f"{script.path.name} is not valid Python ({script.broken.msg}): its page is empty; "
+                "correct this line",
+                file_location(script.path, script.broken.lineno or 1, context.root),
+            )
             continue
         recording = machine.examples.get(script.stem)
         if recording is None:
@@ -263,7 +257,7 @@ def _warn_about_stale_blocks(book: Book) -> None:
                 "stale",
                 f"{script.path.name} is not recorded on {machine.name}: its page has no output; "
                 "build on a GPU (nox -s docs) to record it",
-                at(script.path, 1, book.root),
+                file_location(script.path, 1, context.root),
             )
             continue
         missing = [block for block in script.blocks if block.key not in recording.outputs]
@@ -278,5 +272,11 @@ def _warn_about_stale_blocks(book: Book) -> None:
             "stale",
             f"{what}: these outputs are not shown; record the example again on a GPU (nox -s docs) "
             "or undo the change",
-            at(script.path, first.first_line, book.root),
+            file_location(script.path, first.first_line, context.root),
         )
+
+
+def fail_if_not_recorded(app: Sphinx, exception: Exception | None) -> None:
+    """``build-finished``: an example that could not be recorded must not look like success, ``-W`` or not."""
+    if exception is None and context_of(app.env).failed:
+        app.statuscode = 1

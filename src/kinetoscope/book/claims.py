@@ -1,36 +1,42 @@
 """Sentences that are judged: ``{claim}``, ours; ``{reported}``, somebody else's; ``{when}``, on condition.
 
 A claim that fails on the machine the book is held to is a warning, so that ``-W`` fails.  On a rebuilder's
-own machine it is shown as not holding there, which is what they came for.  A reported sentence never warns
-for its verdict.
+own machine the page says that it does not hold there, which is what they came for.  The verdict of a reported
+sentence is never a warning.
+
+The role ``{published}`figure <TAG>``` shows a figure of somebody else's.  All verdicts of a book are written
+as ``claims.json``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from docutils import nodes
-from docutils.nodes import Node
-from docutils.parsers.rst import directives
+from docutils.nodes import Node, system_message
 from sphinx.addnodes import pending_xref
-from sphinx.util.docutils import SphinxDirective
-from sphinx.writers.html5 import HTML5Translator
+from sphinx.util.docutils import ReferenceRole
 
-from kinetoscope.book.build_context import Book, book_of
-from kinetoscope.book.dependencies import note_fault
-from kinetoscope.book.evaluate import compute
+from kinetoscope.book.directive import BookDirective, Options, text_option
 from kinetoscope.book.machine_variants import for_each_machine, only_on, reading_for
-from kinetoscope.book.measured import measured, measured_node
+from kinetoscope.book.measured import compute, measured, measured_node
 from kinetoscope.book.messages import warn
-from kinetoscope.book.verdicts import Elsewhere, Outcome, Verdict, add_verdict
+from kinetoscope.book.page_data import pages, this_page, warn_on_page
+from kinetoscope.book.visitors import NodeVisitors, around
 from kinetoscope.measure.expressions import show
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
-SAID: dict[Outcome, str] = {
+Outcome = Literal["holds", "in part", "fails", "not measured"]
+"""``not measured``: on a machine that is not the book's, whose recording lacks what the sentence is about"""
+
+OUTCOME_WORDS: dict[Outcome, str] = {
     "holds": "holds here",
     "in part": "holds in part",
     "fails": "does not hold here",
@@ -39,87 +45,138 @@ SAID: dict[Outcome, str] = {
 _MARKS: dict[Outcome, str] = {"holds": "✓", "in part": "◐", "fails": "✗", "not measured": "–"}
 
 
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The verdict on another machine; fields as in :class:`Verdict`."""
+
+    verdict: Outcome
+    expression: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One sentence, judged.  These are the fields of an object in ``claims.json``."""
+
+    id: str
+    kind: Literal["claim", "reported"]
+    sentence: str
+    said_by: tuple[str, ...]
+    """tags of the sources; empty for a claim"""
+    published: str
+    """the figure that was published with it, as it was; empty if none was"""
+    expression: str
+    value: str
+    """what was measured, as the page shows it; empty if the page shows only the verdict"""
+    verdict: Outcome
+    machine: str
+    page: str
+    """document name; the id of the sentence there is ``id``"""
+    elsewhere: Mapping[str, Elsewhere] = field(default_factory=dict)
+    """by name of the machine, where a reader can switch to others"""
+
+
 class judged_by(nodes.General, nodes.Element):
     """The expression that a verdict was computed from."""
 
 
-class _Judged(SphinxDirective):
-    """What both have: an id, a body whose first paragraph is the sentence, conditions."""
+class _Judged(BookDirective):
+    """A sentence that is judged: an id, a body whose first paragraph is the sentence, conditions."""
 
     has_content = True
     required_arguments = 1
-    asked: tuple[str, ...] = ()
+    kind: ClassVar[Literal["claim", "reported"]]
+    names: tuple[str, ...] = ()
     """the NAMEs that its conditions were computed from"""
 
-    @property
-    def book(self) -> Book:
-        return book_of(self.env)
-
-    def judge(self, body: list[Node]) -> tuple[Verdict, measured | None]:
-        """The verdict on the machine shown, and the figure to show with it."""
+    def judge(self) -> tuple[Outcome, str]:
+        """The outcome on the machine shown, and the expression that decided it."""
         raise NotImplementedError
+
+    def head(self, verdict: Verdict) -> list[Node]:
+        """What the box begins with."""
+        return []
 
     def condition(self, option: str) -> bool | None:
         """The truth of an option's expression: ``None`` where it is missing or cannot be computed."""
         expression = self.options.get(option)
         if not expression:
             return None
-        found = compute(self.env, expression, self.get_location)
-        value = None if found is None else found.value
-        self.asked += () if found is None else found.names
-        if value is None or isinstance(value, bool):
-            return value
-        self.refuse("claim", f"{expression} is {show(value)}, which is neither true nor false; compare it")
+        computed = compute(self.env, expression, self.get_location)
+        if computed is None:
+            return None
+        self.names += computed.names
+        if isinstance(computed.value, bool):
+            return computed.value
+        self.warn(
+            "claim", f"{expression} is {show(computed.value)}, which is neither true nor false; compare it"
+        )
         return None
 
-    def value(self) -> measured | None:
-        """What ``:value:`` gives, as it stands in the box."""
-        expression: str = self.options.get("value", "")
-        found = compute(self.env, expression, self.get_location) if expression else None
-        return None if found is None else measured_node(expression, found, "ks-value")
-
-    def refuse(self, subtype: str, message: str) -> None:
-        if self.book.is_default:
-            warn(subtype, message, self.get_location())
-            note_fault(self.env)
-
-    def judged(self, body: list[Node], head: Callable[[Verdict], list[Node]]) -> list[Node]:
-        """The box on the page: a sentence, and the verdict of each machine that a reader can choose."""
+    def judged(self, body: list[Node], sentence: str) -> list[Node]:
+        """The box on the page: the sentence, and the verdict of each machine that a reader can choose."""
         verdicts: list[Verdict] = []
 
-        def line() -> list[Node]:
-            self.asked = ()
-            verdict, value = self.judge(body)
+        def verdict_lines() -> list[Node]:
+            self.names = ()
+            verdict, value = self._verdict(sentence)
             verdicts.append(verdict)
-            return [self._line(verdict, value), _how(verdict)]
+            return [self._line(verdict, value), _condition_box(verdict)]
 
-        lines = for_each_machine(self.env, line)
+        lines = for_each_machine(self.env, verdict_lines)
         verdict = verdicts[0]
-        if self.book.is_default:
+        if self.context.is_default:
             self._keep(verdict, verdicts[1:])
-        outcomes = {item.verdict for item in verdicts}
-        # where machines differ in it the line says it, and the box looks at the line that is shown
-        outcome = [_outcome_class(verdict)] if len(outcomes) == 1 else []
+        # Where machines differ, the line has the class, and the style sheet looks at the line that is shown.
+        outcome = [_outcome_class(verdict)] if len({item.verdict for item in verdicts}) == 1 else []
         classes = ["ks-judged", f"ks-{verdict.kind}", *outcome]
         box = nodes.container(classes=classes, ids=[nodes.make_id(verdict.id)])
-        box += [*head(verdict), *body[:1], *lines, *body[1:]]
+        box += [*self.head(verdict), *body[:1], *lines, *body[1:]]
         self.set_source_info(box)
         return [box]
 
+    def _verdict(self, sentence: str) -> tuple[Verdict, measured | None]:
+        """The verdict on the machine shown, and the value to show with it."""
+        outcome, expression = self.judge()
+        value: measured | None = None
+        if asked := self.options.get("value"):
+            computed = compute(self.env, asked, self.get_location)
+            value = None if computed is None else measured_node(asked, computed, "ks-value")
+        if self.kind == "claim" and outcome == "fails" and self.context.is_strict:
+            measured_value = f" (measured: {value.astext()})" if value is not None else ""
+            self.warn(
+                "claim",
+                f"{self.arguments[0]} does not hold on {self.context.shown}{measured_value}: {expression}; "
+                "correct the sentence, or its condition if that was wrong",
+            )
+        verdict = Verdict(
+            id=self.arguments[0],
+            kind=self.kind,
+            sentence=sentence,
+            said_by=tuple(self.options.get("by", "").replace(",", " ").split()),
+            published=self.options.get("published", ""),
+            expression=expression,
+            value="" if value is None else value.astext(),
+            verdict=outcome,
+            machine=self.context.shown,
+            page=self.env.docname,
+        )
+        return verdict, value
+
     def _keep(self, verdict: Verdict, others: list[Verdict]) -> None:
+        """Keeps the verdict with its page, and makes ``{ref}`id``` lead to the sentence."""
         elsewhere = {item.machine: Elsewhere(item.verdict, item.expression, item.value) for item in others}
-        add_verdict(self.env, replace(verdict, elsewhere=elsewhere), self.get_location())
-        # {ref}`id` leads here; a second sentence of that id is warned about once, and not here
+        this_page(self.env).verdicts.append((replace(verdict, elsewhere=elsewhere), self.get_location()))
+        # A second sentence with that id gets its warning from warn_about_equal_ids, once it is known.
         standard = self.env.domains.standard_domain
         if verdict.id.lower() not in standard.labels:
             target = (self.env.docname, nodes.make_id(verdict.id), verdict.sentence)
             standard.note_hyperlink_target(verdict.id.lower(), *target)
 
     def _line(self, verdict: Verdict, value: measured | None) -> Node:
-        outcome = verdict.verdict
-        marked = [_outcome_class(verdict)] if len(self.book.switch) > 1 else []
-        line = nodes.paragraph(classes=["ks-verdict", *marked])
-        line += nodes.strong("", f"{_MARKS[outcome]} {SAID[outcome]}")
+        outcome_class = [_outcome_class(verdict)] if len(self.context.switch) > 1 else []
+        line = nodes.paragraph(classes=["ks-verdict", *outcome_class])
+        line += nodes.strong("", f"{_MARKS[verdict.verdict]} {OUTCOME_WORDS[verdict.verdict]}")
         if value is not None:
             line += [nodes.Text(": "), value]
         line += self._evidence()
@@ -127,151 +184,112 @@ class _Judged(SphinxDirective):
 
     def _evidence(self) -> list[Node]:
         """Links to the pages on which the traces and tables of the conditions are shown."""
-        book = self.book
-        owners = [book.machine().owner(name) for name in dict.fromkeys(self.asked)]
+        context = self.context
+        owners = [context.machine().owner(name) for name in dict.fromkeys(self.names)]
         stems = dict.fromkeys(owner.stem for owner in owners if owner is not None)
-        pages = {script.stem: docname for docname, script in book.scripts.items()}
-        found: list[Node] = []
-        for stem in (stem for stem in stems if stem in pages):
+        docnames = {script.stem: docname for docname, script in context.scripts.items()}
+        links: list[Node] = []
+        for stem in (stem for stem in stems if stem in docnames):
             link = pending_xref(
-                "", refdomain="std", reftype="doc", reftarget=f"/{pages[stem]}", refexplicit=True
+                "", refdomain="std", reftype="doc", reftarget=f"/{docnames[stem]}", refexplicit=True
             )
             link["refdoc"], link["refwarn"] = self.env.docname, True
             link += nodes.inline("", stem)
-            found += [nodes.Text(" → " if not found else ", "), link]
-        return found
-
-    def sentence(self, body: list[Node]) -> str:
-        first = next((node for node in body if isinstance(node, nodes.paragraph)), None)
-        return " ".join(first.astext().split()) if first is not None else ""
-
-
-def _how(verdict: Verdict) -> Node:
-    """The expression behind a verdict."""
-    code = nodes.literal(verdict.expression, verdict.expression, classes=["ks-expression"])
-    return judged_by("", nodes.paragraph("", "", code))
-
-
-def visit_judged_by(translator: HTML5Translator, node: judged_by) -> None:
-    """On a screen with room it is always seen, which the stylesheet does; else it is opened."""
-    translator.body.append('<details class="ks-how"><summary>What was asked of the recording</summary>\n')
-
-
-def depart_judged_by(translator: HTML5Translator, node: judged_by) -> None:
-    """Its end."""
-    translator.body.append("</details>\n")
-
-
-def _outcome_class(verdict: Verdict) -> str:
-    return f"ks-{verdict.verdict.replace(' ', '-')}"
+            links += [nodes.Text(", " if links else " → "), link]
+        return links
 
 
 class Claim(_Judged):
-    """Our sentence.  ``:expect:`` must be true; ``:value:`` is what is shown and kept as its figure."""
+    """Our sentence.  ``:expect:`` must be true; ``:value:`` is the figure that is shown and kept with it."""
 
-    option_spec: ClassVar[dict[str, Callable[[str], object]]] = {
-        "expect": directives.unchanged_required,
-        "value": directives.unchanged_required,
+    kind = "claim"
+    option_spec: ClassVar[Options] = {
+        "expect": text_option("needed: an expression that is true or false"),
+        "value": text_option("an expression: what was measured, shown beside the verdict"),
     }
 
     def run(self) -> list[Node]:
         body = self.parse_content_to_nodes()
-        if "expect" not in self.options or not self.sentence(body):
-            self.refuse("claim", f"the claim {self.arguments[0]!r} needs a sentence and an :expect:")
+        sentence = _first_paragraph(body)
+        if "expect" not in self.options or not sentence:
+            self.warn("claim", f"the claim {self.arguments[0]!r} needs a sentence and an :expect:")
             return body
-        return self.judged(body, lambda verdict: [])
+        return self.judged(body, sentence)
 
-    def judge(self, body: list[Node]) -> tuple[Verdict, measured | None]:
-        held = self.condition("expect")
-        outcome: Outcome = "not measured" if held is None else "holds" if held else "fails"
-        value = self.value()
-        book = self.book
-        if outcome == "fails" and book.is_strict:
-            shown = f" (measured: {value.astext()})" if value is not None else ""
-            self.refuse(
-                "claim",
-                f"{self.arguments[0]} does not hold on {book.shown}{shown}: {self.options['expect']}; "
-                "correct the sentence, or its condition if that was wrong",
-            )
-        verdict = Verdict(
-            id=self.arguments[0],
-            kind="claim",
-            sentence=self.sentence(body),
-            said_by=(),
-            published="",
-            expression=self.options["expect"],
-            value="" if value is None else value.astext(),
-            verdict=outcome,
-            machine=book.shown,
-            page=self.env.docname,
-        )
-        return verdict, value
+    def judge(self) -> tuple[Outcome, str]:
+        holds = self.condition("expect")
+        outcome: Outcome = "not measured" if holds is None else "holds" if holds else "fails"
+        return outcome, self.options["expect"]
 
 
 class Reported(_Judged):
     """Somebody else's sentence.  If ``:holds:`` is true it holds here, else in part if ``:in-part:`` is."""
 
-    option_spec: ClassVar[dict[str, Callable[[str], object]]] = {
-        "by": directives.unchanged_required,
-        "published": directives.unchanged_required,
-        "holds": directives.unchanged_required,
-        "in-part": directives.unchanged_required,
-        "value": directives.unchanged_required,
+    kind = "reported"
+    option_spec: ClassVar[Options] = {
+        "by": text_option(
+            "needed: who said it, tags out of ``kinetoscope_sources`` with spaces or commas between them"
+        ),
+        "holds": text_option("needed: an expression; if it is true, the sentence holds here"),
+        "in-part": text_option(
+            "an expression; if it is true and the one of ``holds`` is not, the sentence holds in part"
+        ),
+        "published": text_option("the figure that was published with it, as it was"),
+        "value": text_option("an expression: what was measured, shown beside the verdict"),
     }
 
     def run(self) -> list[Node]:
         body = self.parse_content_to_nodes()
-        missing = [name for name in ("by", "holds") if name not in self.options]
-        if missing or not self.sentence(body):
-            self.refuse("claim", f"{self.arguments[0]!r} needs a sentence, and the options :by: and :holds:")
+        sentence = _first_paragraph(body)
+        if not ({"by", "holds"} <= self.options.keys() and sentence):
+            self.warn("claim", f"{self.arguments[0]!r} needs a sentence, and the options :by: and :holds:")
             return body
-        return self.judged(body, lambda verdict: [self._who(verdict)])
+        return self.judged(body, sentence)
 
-    def judge(self, body: list[Node]) -> tuple[Verdict, measured | None]:
-        said_by = tuple(self.options["by"].replace(",", " ").split())
-        held, in_part = self.condition("holds"), self.condition("in-part")
-        value = self.value()
-        outcome: Outcome = (
-            "holds" if held else "in part" if in_part else "not measured" if held is None else "fails"
-        )
-        verdict = Verdict(
-            id=self.arguments[0],
-            kind="reported",
-            sentence=self.sentence(body),
-            said_by=said_by,
-            published=self.options.get("published", ""),
-            expression=self.options["in-part"] if outcome == "in part" else self.options["holds"],
-            value="" if value is None else value.astext(),
-            verdict=outcome,
-            machine=self.book.shown,
-            page=self.env.docname,
-        )
-        return verdict, value
+    def judge(self) -> tuple[Outcome, str]:
+        holds, in_part = self.condition("holds"), self.condition("in-part")
+        if not holds and in_part:
+            return "in part", self.options["in-part"]
+        outcome: Outcome = "not measured" if holds is None else "holds" if holds else "fails"
+        return outcome, self.options["holds"]
 
-    def _who(self, verdict: Verdict) -> Node:
+    def head(self, verdict: Verdict) -> list[Node]:
+        """Who said it, and the figure that was published."""
         line = nodes.paragraph(classes=["ks-said-by"])
         sources: dict[str, tuple[str, str]] = self.config.kinetoscope_sources
         for number, tag in enumerate(verdict.said_by):
             if number:
                 line += nodes.Text(", ")
-            if tag not in sources:
-                self.refuse(
-                    "name", f"no source {tag!r}; kinetoscope_sources has: {', '.join(sources) or 'none'}"
-                )
-                line += nodes.Text(tag)
+            if tag in sources:
+                line += _source(tag, *sources[tag])
                 continue
-            title, address = sources[tag]
-            line += (
-                nodes.reference("", tag, refuri=address, reftitle=title, internal=False)
-                if address
-                else nodes.abbreviation("", tag, explanation=title)
-            )
+            self.warn("name", f"no source {tag!r}; kinetoscope_sources has: {', '.join(sources) or 'none'}")
+            line += nodes.Text(tag)
         if verdict.published:
             line += nodes.Text(f" · published: {verdict.published}")
-        return line
+        return [line]
 
 
-class When(SphinxDirective):
+class Published(ReferenceRole):
+    """A figure of somebody else's, with its source: a tag of ``kinetoscope_sources``."""
+
+    def run(self) -> tuple[list[Node], list[system_message]]:
+        sources: dict[str, tuple[str, str]] = self.config.kinetoscope_sources
+        if not self.has_explicit_title or self.target not in sources:
+            known = ", ".join(sources) or "none"
+            warn_on_page(
+                self.env,
+                "name",
+                f"{self.rawtext}: write the figure and its source, figure <TAG>; the sources are: {known}",
+                self.get_location(),
+            )
+            return [nodes.inline("", self.title)], []
+        box = nodes.inline("", self.title, classes=["ks-published"])
+        source = _source(self.target, *sources[self.target])
+        return [box, nodes.Text(" ("), source, nodes.Text(")")], []
+
+
+class When(BookDirective):
     """``{when} EXPRESSION``: prose about one kind of machine, left out where the expression is false."""
 
     has_content = True
@@ -279,9 +297,9 @@ class When(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[Node]:
-        book = book_of(self.env)
+        context = self.context
         machines = []
-        for name in book.here:
+        for name in context.reading:
             with reading_for(self.env, name):
                 machines += [name] if self._is_true() else []
         if not machines:
@@ -289,30 +307,69 @@ class When(SphinxDirective):
         before = set(self.state.document.findall(nodes.section))
         with reading_for(self.env, *machines):
             content = self.parse_content_to_nodes(allow_section_headings=True)
-        if len(machines) == len(book.here):
+        if len(machines) == len(context.reading):
             return content
-        # MyST has put sections into the document already; reST gives them back with the rest
+        # MyST has already put sections into the document; reST returns them with the rest.
         for section in set(self.state.document.findall(nodes.section)) - before:
             parent = section.parent
             place = parent.index(section)
             if parent in before or isinstance(parent, nodes.document):
-                parent[place : place + 1] = only_on(book, machines, [section])
-        return only_on(book, machines, content)
+                parent[place : place + 1] = only_on(context, machines, [section])
+        return only_on(context, machines, content)
 
     def _is_true(self) -> bool:
-        found = compute(self.env, self.arguments[0], self.get_location)
-        value = None if found is None else found.value
-        if value is not None and not isinstance(value, bool) and book_of(self.env).is_default:
-            warn(
-                "claim", f"{self.arguments[0]} is {show(value)}, neither true nor false", self.get_location()
-            )
-            note_fault(self.env)
+        computed = compute(self.env, self.arguments[0], self.get_location)
+        value = None if computed is None else computed.value
+        if value is not None and not isinstance(value, bool):
+            self.warn("claim", f"{self.arguments[0]} is {show(value)}, neither true nor false")
         return value is True
 
 
-def setup_claims(app: Sphinx) -> None:
-    """Registers the three directives, and what opens in the box of the first two."""
-    app.add_node(judged_by, html=(visit_judged_by, depart_judged_by))
-    app.add_directive("claim", Claim)
-    app.add_directive("reported", Reported)
-    app.add_directive("when", When)
+def _first_paragraph(body: list[Node]) -> str:
+    first = next((node for node in body if isinstance(node, nodes.paragraph)), None)
+    return " ".join(first.astext().split()) if first is not None else ""
+
+
+def _source(tag: str, title: str, address: str) -> Node:
+    if not address:
+        return nodes.abbreviation("", tag, explanation=title)
+    return nodes.reference("", tag, refuri=address, reftitle=title, internal=False)
+
+
+def _condition_box(verdict: Verdict) -> Node:
+    code = nodes.literal(verdict.expression, verdict.expression, classes=["ks-expression"])
+    return judged_by("", nodes.paragraph("", "", code))
+
+
+def _outcome_class(verdict: Verdict) -> str:
+    return f"ks-{verdict.verdict.replace(' ', '-')}"
+
+
+# On a screen with room the style sheet keeps it open.
+NODES: NodeVisitors = {
+    judged_by: around(
+        '<details class="ks-how"><summary>What was asked of the recording</summary>\n', "</details>\n"
+    )
+}
+
+
+def warn_about_equal_ids(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """``env-updated``: in every build, since two pages may have been read by different processes."""
+    first_location: dict[str, str] = {}
+    for docname in sorted(pages(env)):
+        for verdict, location in pages(env)[docname].verdicts:
+            if verdict.id in first_location:
+                first = first_location[verdict.id]
+                warn("claim", f"a second sentence is called {verdict.id!r}; the first is {first}", location)
+            first_location.setdefault(verdict.id, location)
+    return []
+
+
+def write_claims_json(app: Sphinx, exception: Exception | None) -> None:
+    """``build-finished``: ``claims.json`` at the root of the site, by page and by position on the page."""
+    if exception is not None or app.builder.format != "html":
+        return
+    kept = pages(app.env)
+    items = [asdict(verdict) for docname in sorted(kept) for verdict, _ in kept[docname].verdicts]
+    text = json.dumps(items, indent=1, ensure_ascii=False) + "\n"
+    Path(app.outdir, "claims.json").write_text(text, encoding="utf-8")

@@ -1,44 +1,64 @@
-"""The gallery's folder, before and after Sphinx-Gallery lays it out.
+"""The gallery: its folder, before and after Sphinx-Gallery lays it out, and how its pages are read.
 
-Sphinx-Gallery never executes here (``plot_gallery`` is off): it splits each script into text and code, and
-writes the page, the notebook and the zips.  The recorded output is put back when the page is read
-(:mod:`kinetoscope.book.parser`).
+Sphinx-Gallery never executes anything here (``plot_gallery`` is off).  It splits each script into text and
+code, and writes the page, the notebook and the zips.  :class:`GalleryParser` puts the recorded output back
+when the page is read, and reports every line as the line of its ``.py``.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
 import shutil
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from kinetoscope.book.build_context import Book, book_of
+from docutils.statemachine import StringList, string2lines
+from sphinx.parsers import RSTParser
+
+from kinetoscope.book.build_context import BuildContext, context_of
 from kinetoscope.book.messages import KinetoscopeError
+from kinetoscope.book.page_data import note_example
 from kinetoscope.draw.matplotlib_backend import thumbnail
-from kinetoscope.record.script import Script, read_script
+from kinetoscope.record.script import CodeBlock, Script, read_script
 from kinetoscope.record.store import ExampleRecording
 from kinetoscope.trace import TraceError, load_whole
 
 if TYPE_CHECKING:
+    from docutils import nodes
     from sphinx.application import Sphinx
     from sphinx.config import Config
     from sphinx.environment import BuildEnvironment
 
-# Zip files hold the time of each member: one that never changes keeps downloads byte-identical.
+# Zip files hold the time of each member.  With one time for all, equal downloads are equal bytes.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _OWN_SUFFIXES = (".py", ".ipynb", ".rst", ".zip", ".json", ".md5", ".recommendations", ".examples")
 
-# The gallery's folder as the build before left it, until Sphinx-Gallery is through
+_HEADER = re.compile(r"\.\. GENERATED FROM PYTHON SOURCE LINES (\d+)-(\d+)$")
+_FOOTER = ".. _sphx_glr_download_"
+# The label Sphinx-Gallery writes above the page's title, which is the docstring's
+_TITLE_LABEL = re.compile(r"\.\. _sphx_glr_(?!download_).*:$")
+
+UNRECORDED = """\
+.. admonition:: Not recorded
+   :class: warning kinetoscope-unrecorded
+
+   {why} What it printed and drew is therefore not shown.
+"""
+
+
+# The gallery's folder as the last build left it, kept until Sphinx-Gallery is done
 _BEFORE: WeakKeyDictionary[BuildEnvironment, dict[Path, tuple[bytes, tuple[int, int]]]] = WeakKeyDictionary()
 
 
 def never_execute(app: Sphinx, config: Config) -> None:
-    """``config-inited``, before Sphinx-Gallery's own: laying out must not run an example."""
+    """``config-inited``, before Sphinx-Gallery reads it: laying out must not run an example."""
     config.sphinx_gallery_conf["plot_gallery"] = False
     config.plot_gallery = False
 
@@ -62,7 +82,7 @@ def gallery_dir(app: Sphinx) -> str:
 
 
 def _only(conf: Mapping[str, Any], key: str) -> str:
-    """A setting that Sphinx-Gallery takes a list for: one gallery is what a book has."""
+    """A setting that may be a list for Sphinx-Gallery: a book has one gallery."""
     value = conf[key]
     if isinstance(value, (list, tuple)):
         if len(value) != 1:
@@ -73,13 +93,13 @@ def _only(conf: Mapping[str, Any], key: str) -> str:
 
 def prepare_folder(app: Sphinx) -> None:
     """``builder-inited``, before Sphinx-Gallery: a clean folder, with the recorded figures in place."""
-    book = book_of(app.env)
+    context = context_of(app.env)
     folder = _folder(app)
     images = folder / "images"
     images.mkdir(parents=True, exist_ok=True)
     _BEFORE[app.env] = _contents(folder)
-    stems = {script.stem for script in book.scripts.values()}
-    # Its md5 files would make it keep a page whose script was edited and then put back.
+    stems = {script.stem for script in context.scripts.values()}
+    # With its md5 files Sphinx-Gallery would keep the page of a script that was edited and then restored.
     for path in folder.glob("*.md5"):
         path.unlink()
     for path in folder.iterdir():
@@ -88,12 +108,12 @@ def prepare_folder(app: Sphinx) -> None:
         if path.is_file() and generated and stem != "index":
             path.unlink()
     wanted: set[str] = set()
-    for script in book.scripts.values():
-        for machine in book.switch:
-            recording = book.machine(machine).examples.get(script.stem)
+    for script in context.scripts.values():
+        for machine in context.switch:
+            recording = context.machine(machine).examples.get(script.stem)
             if recording is not None:
-                wanted |= _place_figures(names_of_figures(recording, book, machine), images)
-                wanted |= _place_thumbnail(recording, images) if machine == book.shown else set()
+                wanted |= _place_figures(names_of_figures(recording, context, machine), images)
+                wanted |= _place_thumbnail(recording, images) if machine == context.shown else set()
     for path in (*images.glob("*.png"), *images.glob("*.from")):
         if path.name not in wanted:
             path.unlink()
@@ -104,11 +124,11 @@ def prepare_folder(app: Sphinx) -> None:
 
 def finish_folder(app: Sphinx) -> None:
     """``builder-inited``, after Sphinx-Gallery: recorded code links in, times out of the zips."""
-    book = book_of(app.env)
+    context = context_of(app.env)
     folder = _folder(app)
-    for script in book.scripts.values():
-        recording = book.machine().examples.get(script.stem)
-        # names of other code would lead to the wrong places
+    for script in context.scripts.values():
+        recording = context.machine().examples.get(script.stem)
+        # The names in other code would lead to the wrong places.
         if recording is not None and {block.key for block in script.blocks} == set(recording.outputs):
             _use_recorded_links(folder / f"{script.stem}.codeobj.json", recording)
     for path in folder.glob("*.zip"):
@@ -120,7 +140,7 @@ def finish_folder(app: Sphinx) -> None:
 
 
 def make_reproducible(path: Path) -> None:
-    """Rewrites a zip with sorted members and a fixed time; leaves it alone if it is so already."""
+    """Rewrites a zip with sorted members and a fixed time, unless it has that time already."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in sorted(archive.namelist())}
         times = {info.date_time for info in archive.infolist()}
@@ -141,24 +161,28 @@ def _folder(app: Sphinx) -> Path:
 
 
 def _contents(folder: Path) -> dict[Path, tuple[bytes, tuple[int, int]]]:
-    """Content and times of every file: one that comes out the same is no reason to read its page again."""
-    found = {}
+    """Content and times of every file.
+
+    A file that is written again with the same content gets its old times back, so that Sphinx does not read
+    its page again.
+    """
+    contents = {}
     for path in folder.rglob("*"):
         if path.is_file():
             stat = path.stat()
-            found[path] = path.read_bytes(), (stat.st_atime_ns, stat.st_mtime_ns)
-    return found
+            contents[path] = path.read_bytes(), (stat.st_atime_ns, stat.st_mtime_ns)
+    return contents
 
 
-def names_of_figures(recording: ExampleRecording, book: Book, machine: str) -> dict[Path, str]:
+def names_of_figures(recording: ExampleRecording, context: BuildContext, machine: str) -> dict[Path, str]:
     """What each figure is called in the gallery."""
-    suffix = figure_suffix(book, machine)
+    suffix = figure_suffix(context, machine)
     return {figure: f"{figure.stem}{suffix}{figure.suffix}" for figure in recording.figures}
 
 
-def figure_suffix(book: Book, machine: str) -> str:
-    """What tells a figure from that of the book's default machine, of which all were drawn under one name."""
-    return "" if machine == book.switch[0] else f"-on-{machine}"
+def figure_suffix(context: BuildContext, machine: str) -> str:
+    """What tells a figure from the default machine's: the recordings of all machines use one name."""
+    return "" if machine == context.switch[0] else f"-on-{machine}"
 
 
 def _place_figures(figures: Mapping[Path, str], images: Path) -> set[str]:
@@ -171,7 +195,7 @@ def _place_figures(figures: Mapping[Path, str], images: Path) -> set[str]:
 
 
 def _place_thumbnail(recording: ExampleRecording, images: Path) -> set[str]:
-    """Where there is no figure the first trace is drawn as the thumbnail's source."""
+    """Draws a trace as the thumbnail's source, if there is no figure; returns the names of the files."""
     first = f"sphx_glr_{recording.stem}_001.png"
     if first in {figure.name for figure in recording.figures} or not recording.traces:
         return set()
@@ -181,13 +205,13 @@ def _place_thumbnail(recording: ExampleRecording, images: Path) -> set[str]:
         try:
             thumbnail(load_whole(trace), images / first)
         except TraceError:
-            return set()  # the directive that shows this trace warns about it
+            return set()  # the build has warned about it
         stamp.write_text(recording.fingerprint)
     return {first, stamp.name}
 
 
 def _thumbnail_trace(recording: ExampleRecording) -> str:
-    """The first trace the page shows."""
+    """The first trace that the page shows."""
     shown = [
         name for block in recording.blocks for name in re.findall(r"^\.\. timeline:: (\w+)$", block.rst, re.M)
     ]
@@ -196,10 +220,125 @@ def _thumbnail_trace(recording: ExampleRecording) -> str:
 
 
 def _use_recorded_links(path: Path, recording: ExampleRecording) -> None:
-    """Without torch Sphinx-Gallery cannot tell ``F`` from ``torch.nn.functional``: the recorder could."""
+    """Adds the code links that need torch: only the recorder could tell what ``F`` stands for."""
     laid_out: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     if not laid_out and not recording.code_objects:
         return
     merged = json.dumps({**laid_out, **recording.code_objects}, sort_keys=True, indent=1)
     if not path.is_file() or path.read_text(encoding="utf-8") != merged:
         path.write_text(merged, encoding="utf-8")
+
+
+class GalleryParser(RSTParser):
+    """Sphinx's reST parser; into the page of an example it first puts the recorded output."""
+
+    def parse(self, inputstring: str | StringList, document: nodes.document) -> None:
+        env = document.settings.env
+        context = context_of(env)
+        script = context.scripts.get(env.docname)
+        if script is None or not isinstance(inputstring, str):
+            super().parse(inputstring, document)
+            return
+        note_example(env, script.stem)
+        lines = string2lines(inputstring, tab_width=document.settings.tab_width, convert_whitespace=True)
+        page = StringList()
+        for text, line in with_outputs(lines, script, lambda block: _all_outputs(block, script, context)):
+            # docutils counts from 0, and adds 1 when it reports.
+            page.append(text, str(script.path), max(line - 1, 0))
+        super().parse(page, document)
+
+
+def with_outputs(
+    lines: list[str], script: Script, output: Callable[[CodeBlock], str]
+) -> Iterator[tuple[str, int]]:
+    """The page's lines, each with its 1-based line in the script; after each code block comes its output.
+
+    ``output``: reST of what a block put out.
+    """
+    blocks = {block.first_line: block for block in script.blocks}
+    waiting: CodeBlock | None = None
+    source = script.path.read_text(encoding="utf-8").splitlines()
+    docstring = _docstring_line(source)
+    line, moving = docstring, False
+    for text in lines:
+        header = _HEADER.match(text)
+        if header or text.startswith(_FOOTER):
+            if waiting is not None:
+                yield from _output(waiting, output(waiting))
+            waiting = None
+        if _TITLE_LABEL.match(text):
+            yield text, docstring
+            line, moving = docstring, False
+            continue
+        if header:
+            first = int(header[1])
+            waiting = blocks.get(first)
+            line, moving = _first_text(source, first), False
+            yield text, line
+            continue
+        # The generated directive above a code block, and the blank lines around it, belong to its first line.
+        if not moving and text.strip() and not text.startswith(".. code-block::"):
+            moving = True
+            yield text, line
+        elif moving:
+            line += 1
+            yield text, line
+        else:
+            yield text, line
+    if waiting is not None:
+        yield from _output(waiting, output(waiting))
+
+
+def _output(block: CodeBlock, rst: str) -> Iterator[tuple[str, int]]:
+    for text in ("", *string2lines(rst, tab_width=8, convert_whitespace=True), ""):
+        yield text, block.last_line
+
+
+def _all_outputs(block: CodeBlock, script: Script, context: BuildContext) -> str:
+    """reST of what the block put out; where machines differ, a ``when`` for each output."""
+    machines: dict[str, list[str]] = {}
+    for name in context.reading:
+        machine = context.machine(name)
+        recording = machine.examples.get(script.stem)
+        rst = recorded_output(block, recording, machine.provenance.machine.gpu)
+        if recording is not None:
+            for figure, name_here in names_of_figures(recording, context, name).items():
+                rst = rst.replace(figure.name, name_here)
+        machines.setdefault(rst, []).append(name)
+    if len(machines) == 1:
+        return rst
+    parts = []
+    for rst, names in machines.items():
+        condition = " or ".join(f"machine.name == {json.dumps(name)}" for name in names)
+        parts.append(f".. when:: {condition}\n\n{indent(rst.expandtabs(8), '   ')}\n")
+    return "\n".join(parts)
+
+
+def recorded_output(block: CodeBlock, recording: ExampleRecording | None, gpu: str) -> str:
+    """reST of what a block put out on a machine, or of why that is not shown."""
+    if recording is None:
+        return UNRECORDED.format(why=f"This code has not been recorded on {gpu}.")
+    if block.key in recording.outputs:
+        return recording.outputs[block.key]
+    changed = "Code before this block" if block.code in recording.codes else "This code"
+    return UNRECORDED.format(why=f"{changed} has changed since it was recorded on {gpu}.")
+
+
+def _docstring_line(source: list[str]) -> int:
+    """1-based line on which the docstring's text begins; 1 where there is none."""
+    try:
+        first = ast.parse("\n".join(source)).body[0]
+    except (SyntaxError, IndexError):
+        return 1
+    line = first.lineno
+    while line < (first.end_lineno or line) and not source[line - 1].strip("rRuU\"' "):
+        line += 1
+    return line
+
+
+def _first_text(source: list[str], line: int) -> int:
+    """1-based line of the first text of a block that begins at ``line``; empty lines above it are dropped."""
+    first = line
+    while line <= len(source) and source[line - 1].strip() in ("", "#"):
+        line += 1
+    return line if line <= len(source) else first

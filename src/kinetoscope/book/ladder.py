@@ -6,30 +6,24 @@ All steps are drawn on one time scale; each rung leads to its page.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from docutils import nodes
 from docutils.nodes import Node
-from docutils.parsers.rst import directives
 from sphinx import addnodes
-from sphinx.util.docutils import SphinxDirective
 
-from kinetoscope.book.build_context import book_of
-from kinetoscope.book.dependencies import note_fault
-from kinetoscope.book.evaluate import compute
+from kinetoscope.book.build_context import context_of
+from kinetoscope.book.directive import BookDirective, Options, RecordedDirective, text_option
 from kinetoscope.book.machine_variants import for_each_copy, for_each_machine
-from kinetoscope.book.measured import measured_node
-from kinetoscope.book.messages import warn
-from kinetoscope.book.recorded import RecordedDirective
+from kinetoscope.book.measured import compute, measured_node
+from kinetoscope.book.visitors import NodeVisitors, around
 from kinetoscope.draw.describe import describe
 from kinetoscope.draw.ladder import Strip, axis_html, common_scale, ladder_legend, strip, strip_svg
 from kinetoscope.draw.layout import lay_out
 from kinetoscope.draw.matplotlib_backend import save_ladder
 
 if TYPE_CHECKING:
-    from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 
 
@@ -38,7 +32,7 @@ class ladder(nodes.General, nodes.Element):
 
 
 class rungs(nodes.General, nodes.Element):
-    """The list of rungs.  ``html``: what stands under it."""
+    """The list of rungs.  ``html``: the axis and the legend, which stand under it."""
 
 
 class rung(nodes.General, nodes.Element):
@@ -46,7 +40,10 @@ class rung(nodes.General, nodes.Element):
 
 
 class frame(nodes.General, nodes.Element):
-    """One step of a trace, as a strip.  Child: the line above it.  ``strip``, ``alt``, ``html``."""
+    """One step of a trace, as a strip.  Child: the line above it.
+
+    ``strip``: what is drawn; ``alt``: in words; ``html``: as SVG, once the scale is known.
+    """
 
 
 class Rung(RecordedDirective):
@@ -54,9 +51,9 @@ class Rung(RecordedDirective):
 
     has_content = True
     final_argument_whitespace = True
-    option_spec: ClassVar[dict[str, Callable[[str], object]]] = {
-        "doc": directives.unchanged_required,
-        "title": directives.unchanged_required,
+    option_spec: ClassVar[Options] = {
+        "doc": text_option("the page that the rung leads to, as in a ``doc`` role; it must be given"),
+        "title": text_option("the words of the link, in place of the page's own title"),
     }
     _name = ""
 
@@ -65,7 +62,7 @@ class Rung(RecordedDirective):
         return self._name
 
     def run(self) -> list[Node]:
-        # not as the others: its ladder sees to it that each machine has one of its own
+        # Not for each machine, as the others are: the ladder makes a copy of its rungs for each.
         made = rung("")
         self.set_source_info(made)
         if "doc" not in self.options:
@@ -79,7 +76,7 @@ class Rung(RecordedDirective):
         return [made]
 
     def show(self) -> list[Node]:
-        trace = self.find(self.book.trace)
+        trace = self.find(self.context.trace)
         if trace is None:
             return self.nothing_to_show()
         drawn = frame("", self._line(bool(trace.kernels)))
@@ -109,38 +106,36 @@ class Rung(RecordedDirective):
             (f"count({self._name}.kernels)", " kernel(s), "),
             (f"time({self._name}.kernels)", " on the GPU"),
         ):
-            found = compute(self.env, expression, self.get_location)
-            if found is None:
+            computed = compute(self.env, expression, self.get_location)
+            if computed is None:
                 return line
-            shown = measured_node(expression, found)
-            one = "kernel" if shown.astext() == "1" else "kernels"
-            number += [shown, nodes.Text(after.replace("kernel(s)", one))]
+            value = measured_node(expression, computed)
+            noun = "kernel" if value.astext() == "1" else "kernels"
+            number += [value, nodes.Text(after.replace("kernel(s)", noun))]
         line += number
         return line
 
 
-class Ladder(SphinxDirective):
-    """Draws its rungs on one time scale.  What is neither a rung becomes the caption."""
+class Ladder(BookDirective):
+    """Draws its rungs on one time scale.  Whatever else is in its content becomes the caption."""
 
     has_content = True
 
     def run(self) -> list[Node]:
         parts = for_each_copy(self.env, self.parse_content_to_nodes(), self.state.document)
-        return for_each_machine(self.env, lambda: self._draw(parts[book_of(self.env).shown]))
+        return for_each_machine(self.env, lambda: self._draw(parts[self.context.shown]))
 
     def _draw(self, content: list[Node]) -> list[Node]:
-        steps = [node for node in content if isinstance(node, rung)]
-        if not steps:
-            if book_of(self.env).is_default:
-                warn("option", "a ladder needs rungs: put {rung} directives into it", self.get_location())
-                note_fault(self.env)
+        chapters = [node for node in content if isinstance(node, rung)]
+        if not chapters:
+            self.warn("option", "a ladder needs rungs: put {rung} directives into it")
             return content
-        frames = [each for step in steps for each in step.findall(frame)]
+        frames = [each for chapter in chapters for each in chapter.findall(frame)]
         strips: list[Strip] = [each["strip"] for each in frames]
         scale = common_scale(strips)
         for each in frames:
             each["html"] = strip_svg(each["strip"], scale, label=each["alt"])
-        listed = rungs("", *steps)
+        listed = rungs("", *chapters)
         listed["html"] = axis_html(scale) + ladder_legend(strips)
         made = ladder("", *[node for node in content if not isinstance(node, rung)], listed)
         made["strips"] = strips
@@ -148,85 +143,51 @@ class Ladder(SphinxDirective):
         return [made]
 
 
-def visit_ladder(translator: Any, node: ladder) -> None:
-    """The figure, and its caption, if any, opened."""
-    translator.body.append('<figure class="ks-ladder">\n')
-    if len(node) > 1:
-        translator.body.append("<figcaption>")
+def _has_caption(node: ladder) -> bool:
+    return len(node) > 1
 
 
-def depart_ladder(translator: Any, node: ladder) -> None:
-    """The figure closed."""
-    translator.body.append("</figure>\n")
+def _before_frame(node: frame) -> str:
+    """The words of a rung end before its first frame."""
+    first = next(child for child in node.parent if isinstance(child, frame))
+    return '</div><div class="ks-frames">\n' if node is first else ""
 
 
-def visit_rungs(translator: Any, node: rungs) -> None:
-    """The caption, if any, closed, and the list opened."""
-    if node.parent is not None and len(node.parent) > 1:
-        translator.body.append("</figcaption>\n")
-    translator.body.append('<div class="ks-film"><ol class="ks-rungs">\n')
-
-
-def depart_rungs(translator: Any, node: rungs) -> None:
-    """The list closed; the axis and the legend."""
-    translator.body.append(f"</ol>\n{node['html']}</div>\n")
-
-
-def visit_rung(translator: Any, node: rung) -> None:
-    """A rung: first its words, then its frames; both are opened and closed here by what comes first."""
-    translator.body.append('<li class="ks-rung"><div class="ks-rung-words">\n')
-    if not any(isinstance(child, frame) for child in node):
-        return
-    first = next(child for child in node if isinstance(child, frame))
-    first["opens"] = True
-
-
-def depart_rung(translator: Any, node: rung) -> None:
-    """The end of a rung."""
-    translator.body.append("</div></li>\n")
-
-
-def visit_frame(translator: Any, node: frame) -> None:
-    """Before a rung's first frame its words end."""
-    if node.get("opens"):
-        translator.body.append('</div><div class="ks-frames">\n')
-
-
-def depart_frame(translator: Any, node: frame) -> None:
-    """The strip itself, under its line."""
-    translator.body.append(node["html"] + "\n")
+NODES: NodeVisitors = {
+    ladder: around(
+        lambda node: '<figure class="ks-ladder">\n' + "<figcaption>" * _has_caption(node), "</figure>\n"
+    ),
+    rungs: around(
+        lambda node: (
+            "</figcaption>\n" * _has_caption(node.parent) + '<div class="ks-film"><ol class="ks-rungs">\n'
+        ),
+        lambda node: f"</ol>\n{node['html']}</div>\n",
+    ),
+    rung: around('<li class="ks-rung"><div class="ks-rung-words">\n', "</div></li>\n"),
+    frame: around(_before_frame, lambda node: node["html"] + "\n"),
+}
 
 
 def for_paper(env: BuildEnvironment, node: ladder) -> list[Node]:
-    """What every builder knows: a picture where the builder shows some, and a list of the rungs."""
-    book = book_of(env)
+    """For other builders than HTML: a picture, if the builder shows any, and a list of the rungs."""
+    suffix = context_of(env).picture
     out: list[Node] = []
     frames = list(node.findall(frame))
-    if book.picture:
+    if suffix:
         folder = Path(env.doctreedir) / "kinetoscope-paper"
         folder.mkdir(parents=True, exist_ok=True)
         what = hashlib.sha256(repr(node["strips"]).encode()).hexdigest()[:8]
-        path = folder / f"ladder-{what}.{book.picture}"
+        path = folder / f"ladder-{what}.{suffix}"
         save_ladder(node["strips"], path)
         env.images.add_file(env.docname, str(path))
         alt = " ".join(each["alt"] for each in frames)
         out.append(nodes.figure("", nodes.image(uri=str(path), candidates={"*": str(path)}, alt=alt)))
     items = nodes.enumerated_list("", enumtype="arabic", prefix="", suffix=".")
-    for step in node.findall(rung):
-        item = nodes.list_item("", *[child for child in step if not isinstance(child, frame)])
-        for each in step.findall(frame):
+    for chapter in node.findall(rung):
+        item = nodes.list_item("", *[child for child in chapter if not isinstance(child, frame)])
+        for each in chapter.findall(frame):
             item += each.children
-            if not book.picture:
+            if not suffix:
                 item += nodes.paragraph(text=each["alt"])
         items += item
     return [*out, *node.children[:-1], items]
-
-
-def setup_ladder(app: Sphinx) -> None:
-    """Registers the two directives and their nodes."""
-    app.add_node(ladder, html=(visit_ladder, depart_ladder))
-    app.add_node(rungs, html=(visit_rungs, depart_rungs))
-    app.add_node(rung, html=(visit_rung, depart_rung))
-    app.add_node(frame, html=(visit_frame, depart_frame))
-    app.add_directive("ladder", Ladder)
-    app.add_directive("rung", Rung)

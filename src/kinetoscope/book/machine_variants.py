@@ -1,9 +1,9 @@
 """The switch between recordings: a page is computed for several machines, and holds what came of each.
 
-One machine's part is the page: what is seen without JavaScript, on paper, by search engines, and what every
-other builder gets.  The others' parts are HTML templates beside it, which ``machines.js`` brings out.  To
-compute a part is to read it again with another :class:`Book`, of which that machine is the one shown; so
-directives and roles ask :func:`book_of` as they always do, and know nothing of this.
+One machine's part is the page itself: what a reader sees without JavaScript and on paper, what search engines
+see, and what every builder other than HTML gets.  The other machines' parts are HTML templates beside it,
+which ``machines.js`` brings out.  To compute a part, the text is read with :attr:`BuildContext.reading` set
+to that machine.  Directives and roles ask the context for the machine shown, and know nothing of this.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from docutils.nodes import Node
 
-from kinetoscope.book.build_context import Book, book_of, set_book
+from kinetoscope.book.build_context import BuildContext, context_of
+from kinetoscope.book.visitors import NodeVisitors, around, in_place_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -26,14 +26,17 @@ if TYPE_CHECKING:
 
 
 class on_machine(nodes.General, nodes.Element):
-    """What the page shows of its default machine, where another has something else.
+    """What the page shows of its default machine, where another machine has something else.
 
-    ``machines``: places in :attr:`Book.switch`; ``inline``: whether it stands in a line of text.
+    ``machines``: their positions in :attr:`BuildContext.switch`; ``inline``: whether it is in a line of text.
     """
 
 
 class on_other_machine(nodes.Invisible, nodes.Element):
-    """The same of other machines: no part of the text, so in no heading, contents, index or description."""
+    """What other machines have instead.
+
+    It counts as no text, so that it gets into no heading, table of contents, index or description.
+    """
 
     def __init__(self, *children: Node, **attributes: Any) -> None:
         super().__init__("", *children, classes=["no-search"], **attributes)
@@ -43,67 +46,75 @@ class on_other_machine(nodes.Invisible, nodes.Element):
 
 
 class machine_switch(nodes.Invisible, nodes.Element):
-    """What a reader chooses with.  ``labels``: of each of :attr:`Book.switch`; ``name``: of the buttons."""
+    """What a reader chooses a machine with.
+
+    ``labels``: one for each machine of :attr:`BuildContext.switch`; ``name``: of the radio buttons.
+    """
 
 
 @contextmanager
-def reading_for(env: BuildEnvironment, *machines: str) -> Iterator[Book]:
+def reading_for(env: BuildEnvironment, *machines: str) -> Iterator[None]:
     """What is read inside is for these machines only; the first of them is the one shown."""
-    book = book_of(env)
-    narrowed = replace(book, shown=machines[0], here=machines)
-    set_book(env, narrowed)
+    context = context_of(env)
+    before, context.reading = context.reading, machines
     try:
-        yield narrowed
+        yield
     finally:
-        set_book(env, book)
+        context.reading = before
 
 
 def for_each_machine(
     env: BuildEnvironment, make: Callable[[], list[Node]], *, inline: bool = False
 ) -> list[Node]:
-    """What ``make`` makes for each machine that is being read for; just that if it is all the same."""
+    """The nodes that ``make`` returns for each machine being read for, as :func:`side_by_side` puts them."""
     parts: dict[str, list[Node]] = {}
-    for name in book_of(env).here:
+    for name in context_of(env).reading:
         with reading_for(env, name):
             parts[name] = make()
-    return side_by_side(book_of(env), parts, inline=inline)
+    return side_by_side(context_of(env), parts, inline=inline)
 
 
-def side_by_side(book: Book, parts: Mapping[str, list[Node]], *, inline: bool = False) -> list[Node]:
-    """``parts``, by machine, as they go into the page: each different one once, the default's first."""
+def side_by_side(
+    context: BuildContext, parts: Mapping[str, list[Node]], *, inline: bool = False
+) -> list[Node]:
+    """Each machine's nodes as they go into the page: equal ones once, the default machine's first.
+
+    Where all machines have the same, there is no box around it.
+    """
     groups: dict[str, list[str]] = {}
     for name, part in parts.items():
         groups.setdefault("\n".join(node.pformat() for node in part), []).append(name)
     if len(groups) == 1:
         return next(iter(parts.values()))
-    found: list[Node] = []
-    for names in groups.values():
-        found += only_on(book, names, parts[names[0]], inline=inline)
-    return found
+    return [
+        node for names in groups.values() for node in only_on(context, names, parts[names[0]], inline=inline)
+    ]
 
 
-def only_on(book: Book, names: Iterable[str], part: list[Node], *, inline: bool = False) -> list[Node]:
+def only_on(
+    context: BuildContext, names: Iterable[str], part: list[Node], *, inline: bool = False
+) -> list[Node]:
     """``part`` as something that the page shows on these machines only."""
-    machines = [book.switch.index(name) for name in names]
+    machines = [context.switch.index(name) for name in names]
     if not part:
         return []
     if 0 not in machines:
         return [on_other_machine(*part, machines=machines, inline=inline)]
-    found: list[Node] = []
+    boxes: list[Node] = []
     for node in part:
         if isinstance(node, nodes.section):
-            # no box around it: a page's contents list the sections that lie in each other
+            # No box: a page's contents list only sections that are directly in one another.
             node["classes"] += _classes(machines)
-            found.append(node)
-        elif found and isinstance(found[-1], on_machine):
-            found[-1] += node
+            boxes.append(node)
+        elif boxes and isinstance(boxes[-1], on_machine):
+            boxes[-1] += node
         else:
-            found.append(on_machine("", node, machines=machines, inline=inline))
-    return found
+            boxes.append(on_machine("", node, machines=machines, inline=inline))
+    return boxes
 
 
 def keep_only(element: nodes.Element, machine: int) -> None:
-    """Takes out of ``element`` what is of other machines than this one, named by its place in the switch."""
+    """Removes what is for other machines than this one (its position in the switch) from ``element``."""
     for node in [*element.findall(on_machine), *element.findall(on_other_machine)]:
         place = node.parent.index(node)
         node.parent[place : place + 1] = node.children if machine in node["machines"] else []
@@ -112,22 +123,25 @@ def keep_only(element: nodes.Element, machine: int) -> None:
 def for_each_copy(
     env: BuildEnvironment, content: list[Node], document: nodes.document
 ) -> dict[str, list[Node]]:
-    """What was parsed once, by machine: what is wrong with it was said once, a target in it is there once."""
-    book = book_of(env)
-    first, *others = book.here
+    """A copy of ``content`` for each machine being read for.
+
+    It is parsed once and then copied, so that a fault in it is warned about once, and a target in it exists
+    once: the ids stay with the first machine's.
+    """
+    context = context_of(env)
+    first, *others = context.reading
     whole = nodes.Element("", *content)
-    copies = {name: copy_of(whole, book.switch.index(name), document) for name in others}
-    keep_only(whole, book.switch.index(first))
+    copies = {name: _copy(whole, context.switch.index(name), document) for name in others}
+    keep_only(whole, context.switch.index(first))
     return {name: part.children for name, part in ((first, whole), *copies.items())}
 
 
-def copy_of(element: nodes.Element, machine: int, document: nodes.document) -> nodes.Element:
-    """A copy for another machine than the first: ids are those of the first one's."""
+def _copy(element: nodes.Element, machine: int, document: nodes.document) -> nodes.Element:
     copy = element.deepcopy()
     keep_only(copy, machine)
     for node in copy.findall(nodes.Element):
         node["ids"] = []
-        # what is not yet resolved is known to the document, which must know the copy, too
+        # The document resolves only the references that it was told about.
         if isinstance(node, nodes.reference) and "refname" in node:
             document.note_refname(node)
         elif isinstance(node, nodes.footnote_reference) and "refname" in node:
@@ -135,12 +149,12 @@ def copy_of(element: nodes.Element, machine: int, document: nodes.document) -> n
     return copy
 
 
-def labels(book: Book) -> list[str]:
-    """What each machine of the switch is called: its GPU, and its own name where two have the same."""
-    gpus = [book.machine(name).provenance.machine.gpu for name in book.switch]
+def machine_labels(context: BuildContext) -> list[str]:
+    """What each machine of the switch is called: its GPU, with its own name where two have the same GPU."""
+    gpus = [context.machine(name).provenance.machine.gpu for name in context.switch]
     return [
         gpu if gpus.count(gpu) == 1 else f"{gpu} ({name})"
-        for gpu, name in zip(gpus, book.switch, strict=True)
+        for gpu, name in zip(gpus, context.switch, strict=True)
     ]
 
 
@@ -149,64 +163,44 @@ def _classes(machines: Sequence[int]) -> list[str]:
 
 
 def _box(node: nodes.Element) -> str:
-    return f'{"span" if node["inline"] else "div"} class="{" ".join(_classes(node["machines"]))}"'
+    return f'<{"span" if node["inline"] else "div"} class="{" ".join(_classes(node["machines"]))}">'
 
 
-def visit_on_machine_html(translator: Any, node: on_machine) -> None:
-    """A box that can be hidden."""
-    translator.body.append(f"<{_box(node)}>")
-
-
-def depart_on_machine_html(translator: Any, node: on_machine) -> None:
-    """Its end."""
-    translator.body.append("</span>" if node["inline"] else "</div>\n")
-
-
-def visit_on_other_machine_html(translator: Any, node: on_other_machine) -> None:
-    """The same box in a template: no part of the page until it is brought out."""
+def _template(node: on_other_machine) -> str:
     classes = " ".join(f"ks-on-{number}" for number in node["machines"])
-    translator.body.append(f'<template class="{classes}"><{_box(node)}>')
+    return f'<template class="{classes}">{_box(node)}'
 
 
-def depart_on_other_machine_html(translator: Any, node: on_other_machine) -> None:
-    """Its end."""
-    translator.body.append("</span></template>" if node["inline"] else "</div></template>\n")
-
-
-def visit_machine_switch_html(translator: Any, node: machine_switch) -> None:
-    """Radio buttons, which nobody sees where there is no JavaScript."""
+def _buttons(node: machine_switch) -> str:
+    """Radio buttons, which are invisible where there is no JavaScript."""
     buttons = "".join(
         f'<label><input type="radio" name="{node["name"]}" value="{number}" autocomplete="off"'
         f"{' checked' if number == 0 else ''}> {escape(label)}</label>"
         for number, label in enumerate(node["labels"])
     )
-    translator.body.append(
-        f'<fieldset class="ks-switch"><legend>Numbers from</legend> {buttons}</fieldset>\n'
-    )
-    raise nodes.SkipNode
+    return f'<fieldset class="ks-switch"><legend>Numbers from</legend> {buttons}</fieldset>\n'
 
 
-def add_script(
+NODES: NodeVisitors = {
+    on_machine: around(_box, lambda node: "</span>" if node["inline"] else "</div>\n"),
+    on_other_machine: around(
+        _template, lambda node: "</span></template>" if node["inline"] else "</div></template>\n"
+    ),
+    machine_switch: in_place_of(_buttons),
+}
+
+
+def add_switch_script(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """``html-page-context``: what brings the others out, on the pages that have others."""
+    """``html-page-context``: adds the script that works the switch to the pages that have one."""
     if doctree is not None and next(doctree.findall(machine_switch), None) is not None:
-        names = json.dumps(book_of(app.env).switch)
-        attributes: dict[str, Any] = {"data-machines": names}
+        attributes: dict[str, Any] = {"data-machines": json.dumps(context_of(app.env).switch)}
         app.add_js_file("machines.js", **attributes)
 
 
 def keep_out_of_contents(app: Sphinx, doctree: nodes.document) -> None:
-    """``doctree-read``, after Sphinx has collected titles: they are also shown where there is no switch."""
+    """``doctree-read``, after Sphinx has collected titles: other pages, which show them, have no switch."""
     env = app.env
     for titles in (env.titles, env.longtitles, env.tocs):
         keep_only(titles[env.docname], 0)
-
-
-def setup_switch(app: Sphinx) -> None:
-    """Registers the nodes and what goes with them."""
-    app.add_node(on_machine, html=(visit_on_machine_html, depart_on_machine_html))
-    app.add_node(on_other_machine, html=(visit_on_other_machine_html, depart_on_other_machine_html))
-    app.add_node(machine_switch, html=(visit_machine_switch_html, None))
-    app.connect("html-page-context", add_script)
-    app.connect("doctree-read", keep_out_of_contents, priority=900)

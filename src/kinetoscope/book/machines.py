@@ -1,34 +1,104 @@
-"""``{machines}``: a table of every recording's provenance, for the page that answers "on what?"."""
+"""Where the numbers come from: a line under the title of each page, and the table of ``{machines}``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
+from typing import TYPE_CHECKING
 
 from docutils import nodes
 from docutils.nodes import Node
-from sphinx.util.docutils import SphinxDirective
 
-from kinetoscope.book.banner import day
-from kinetoscope.book.build_context import book_of
-from kinetoscope.book.dependencies import note_all
+from kinetoscope.book.build_context import BuildContext, context_of
+from kinetoscope.book.directive import BookDirective
+from kinetoscope.book.machine_variants import machine_labels, machine_switch, reading_for, side_by_side
 from kinetoscope.book.nodes import document_table
+from kinetoscope.book.page_data import has_switch, machines_on_page, note_all_recordings
+from kinetoscope.record.provenance import Provenance
 from kinetoscope.record.store import MachineRecording
 
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
-class Machines(SphinxDirective):
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+
+
+def add_banner(app: Sphinx, doctree: nodes.document) -> None:
+    """``doctree-read``: a line under the title of every page that shows a recording, and the switch."""
+    env = app.env
+    context = context_of(env)
+    if not machines_on_page(env, env.docname):
+        return
+    banner = nodes.container(classes=["ks-banner"])
+    lines = {}
+    for name in context.switch if has_switch(env, env.docname) else context.switch[:1]:
+        with reading_for(env, name):
+            lines[name] = _sentences(env)
+    banner += side_by_side(context, lines)
+    if len(lines) > 1:
+        switch_name = nodes.make_id(f"ks-switch-{env.docname}")
+        banner += machine_switch("", labels=machine_labels(context), name=switch_name)
+    title = next(doctree.findall(nodes.title), None)
+    place = title.parent if title is not None else doctree
+    place.insert(place.index(title) + 1 if title is not None else 0, banner)
+
+
+def _sentences(env: BuildEnvironment) -> list[Node]:
+    """A paragraph for each machine whose recordings the page shows."""
+    context = context_of(env)
+    paragraphs: list[Node] = []
+    for name in machines_on_page(env, env.docname):
+        example = context.example(env.docname) if name == context.shown else None
+        text = _sentence(context.machine(name).provenance if example is None else example.provenance)
+        if example is not None:
+            text += f" The example ran for {example.run_time:.0f} s."
+        paragraphs.append(nodes.paragraph(text, text))
+    return paragraphs
+
+
+def _sentence(provenance: Provenance) -> str:
+    """“Recorded on NVIDIA H200, driver 580.159.04, torch 2.11.0, Triton 3.6.0, on 29 Nov 2026.”"""
+    machine = provenance.machine
+    parts = [f"Recorded on {machine.gpu}"]
+    if machine.driver:
+        parts.append(f"driver {machine.driver}")
+    for name, label in (("torch", "torch"), ("triton", "Triton")):
+        if version := provenance.libraries.get(name):
+            parts.append(f"{label} {version}")
+    parts.append(f"on {_day(provenance.recorded)}")
+    return ", ".join(parts) + "."
+
+
+def _day(iso: str) -> str:
+    """``2026-11-29`` as ``29 Nov 2026``, whatever the locale."""
+    try:
+        when = date.fromisoformat(iso)
+    except ValueError:
+        return iso
+    return f"{when.day} {_MONTHS[when.month - 1]} {when.year}"
+
+
+class Machines(BookDirective):
     """One section of facts and one table of examples for each machine in the recordings."""
 
     def run(self) -> list[Node]:
-        book = book_of(self.env)
-        note_all(self.env, book)
-        found: list[Node] = []
-        for machine in sorted(book.machines.values(), key=lambda item: (item.name != book.shown, item.name)):
-            section = nodes.section(ids=[nodes.make_id(f"machine-{machine.name}")])
-            section += nodes.title("", machine.provenance.machine.gpu)
-            section += _facts(machine)
-            section += _examples(machine, [script.stem for script in book.scripts.values()])
-            found.append(section)
-        return found
+        note_all_recordings(self.env)
+        context = self.context
+        return [
+            _section(machine, context)
+            for machine in sorted(
+                context.machines.values(), key=lambda item: (item.name != context.shown, item.name)
+            )
+        ]
+
+
+def _section(machine: MachineRecording, context: BuildContext) -> Node:
+    section = nodes.section(ids=[nodes.make_id(f"machine-{machine.name}")])
+    section += nodes.title("", machine.provenance.machine.gpu)
+    section += _facts(machine)
+    section += _examples(machine, [script.stem for script in context.scripts.values()])
+    return section
 
 
 def _facts(machine: MachineRecording) -> Node:
@@ -44,21 +114,21 @@ def _facts(machine: MachineRecording) -> Node:
         "CPU": hardware.cpu,
         "Python": provenance.python,
         **provenance.libraries,
-        "Recorded": day(provenance.recorded),
+        "Recorded": _day(provenance.recorded),
         "Revision": provenance.revision,
     }
     return _table(("what", "value"), [(key, value) for key, value in facts.items() if value])
 
 
 def _examples(machine: MachineRecording, order: Sequence[str]) -> Node:
-    """In the gallery's order; those of which the script is gone last."""
+    """In the gallery's order; examples whose script is gone come last."""
     place = {stem: number for number, stem in enumerate(order)}
     rows = [
         (
             f"{stem}.py",
             f"{example.run_time:.0f}\N{NO-BREAK SPACE}s",
             ", ".join((*example.traces, *example.tables)),
-            day(example.provenance.recorded),
+            _day(example.provenance.recorded),
         )
         for stem, example in sorted(
             machine.examples.items(), key=lambda item: (place.get(item[0], len(place)), item[0])

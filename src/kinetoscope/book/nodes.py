@@ -17,7 +17,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx_gallery.directives import imgsgnode
 
 from kinetoscope.book import claims, ladder, plot
-from kinetoscope.book.build_context import book_of
+from kinetoscope.book.build_context import context_of
 from kinetoscope.book.measured import measured
 from kinetoscope.book.trace_assets import tools_html
 from kinetoscope.draw.figure import WIDE_PX
@@ -94,7 +94,7 @@ class ForPaper(SphinxPostTransform):
     default_priority = 400
 
     def run(self, **kwargs: Any) -> None:
-        if book_of(self.env).is_html:
+        if context_of(self.env).is_html:
             return
         for node in list(self.document.findall(timeline)):
             node.replace_self(self._figure(node))
@@ -111,21 +111,21 @@ class ForPaper(SphinxPostTransform):
         for asked in list(self.document.findall(claims.judged_by)):
             asked.replace_self(asked.children)
         # Only HTML and LaTeX know Sphinx-Gallery's figures, and LaTeX is the builder that shows PDFs.
-        for figure in list(self.document.findall(imgsgnode)) if book_of(self.env).picture != "pdf" else ():
+        for figure in list(self.document.findall(imgsgnode)) if context_of(self.env).picture != "pdf" else ():
             figure.replace_self(nodes.paragraph(text=figure["alt"] or ""))
 
     def _figure(self, node: timeline) -> list[nodes.Node]:
         caption = node.children
-        book = book_of(self.env)
-        if not book.picture:
+        context = context_of(self.env)
+        if not context.picture:
             return [nodes.paragraph(text=node["alt"]), *caption]
-        layout = lay_out(book.trace(node["trace"], node["machine"]), node["options"], width=WIDE_PX)
+        layout = lay_out(context.trace(node["trace"], node["machine"]), node["options"], width=WIDE_PX)
         folder = Path(self.env.doctreedir) / "kinetoscope-paper"
         folder.mkdir(parents=True, exist_ok=True)
         # The name says what it shows: on paper all documents are one, and two may show the same trace.
         shown = repr((node["machine"], node["trace"], node["options"]))
         digest = hashlib.sha256(shown.encode()).hexdigest()[:8]
-        path = folder / f"timeline-{node['trace']}-{digest}.{book.picture}"
+        path = folder / f"timeline-{node['trace']}-{digest}.{context.picture}"
         save_timeline(layout, path)
         self.env.images.add_file(self.env.docname, str(path))
         image = nodes.image(uri=str(path), candidates={"*": str(path)}, alt=node["alt"])

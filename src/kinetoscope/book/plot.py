@@ -1,27 +1,26 @@
-"""An example's matplotlib figure: the drawing itself, in the page's colours.
+"""An example's matplotlib figure, drawn in the page's colors.
 
-What a recording says is Sphinx-Gallery's own ``image-sg``; where an SVG was kept beside its PNG, HTML gets
-that.
+A recording refers to its figures with Sphinx-Gallery's ``image-sg``.  Where it has an SVG beside the PNG,
+HTML gets the SVG instead.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from html import escape
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from docutils import nodes
 from docutils.nodes import Node
 from docutils.parsers.rst import directives
 from sphinx_gallery.directives import imgsgnode
 
-from kinetoscope.book.build_context import book_of
-from kinetoscope.book.dependencies import note_page
+from kinetoscope.book.build_context import context_of
+from kinetoscope.book.directive import Option, Options, RecordedDirective
 from kinetoscope.book.gallery import figure_suffix, gallery_dir
-from kinetoscope.book.machine_variants import reading_for
-from kinetoscope.book.recorded import RecordedDirective
+from kinetoscope.book.page_data import note_example
+from kinetoscope.book.visitors import NodeVisitors, in_place_of
 from kinetoscope.draw.plots import themed_svg
 
 if TYPE_CHECKING:
@@ -31,58 +30,53 @@ if TYPE_CHECKING:
 
 
 class plot(nodes.General, nodes.Element):
-    """A figure.  Child: Sphinx-Gallery's own node of it, for builders other than HTML.  ``html``."""
+    """A figure.  ``html``: as HTML shows it.  Child: Sphinx-Gallery's node of it, for other builders."""
 
 
 def use_drawings(app: Sphinx, doctree: nodes.document) -> None:
-    """``doctree-read``: puts the drawing in place of the picture, where a gallery page has one."""
-    book = book_of(app.env)
+    """``doctree-read``: replaces a gallery page's pictures by their drawings, where there are any."""
+    context = context_of(app.env)
     drawings: dict[str, Path] = {}
-    for machine in book.switch:
-        with reading_for(app.env, machine) as shown:
-            recording = shown.example(app.env.docname)
-        kept = recording.drawings if recording is not None else {}
-        drawings |= {f"{stem}{figure_suffix(book, machine)}": path for stem, path in kept.items()}
+    for machine in context.switch:
+        if recording := context.example(app.env.docname, machine):
+            suffix = figure_suffix(context, machine)
+            drawings |= {f"{stem}{suffix}": path for stem, path in recording.drawings.items()}
     for picture in list(doctree.findall(imgsgnode)):
         stem = PurePosixPath(picture["uri"]).stem
-        if stem not in drawings:
-            continue
-        made = _drawn(drawings[stem], f"ks-plot-{stem}", str(picture["alt"] or ""))
-        picture.replace_self(made)
-        made += picture
+        if stem in drawings:
+            drawn = _drawn(drawings[stem], f"ks-plot-{stem}", str(picture["alt"] or ""))
+            picture.replace_self(drawn)
+            drawn += picture
 
 
 class RecordedFigure(RecordedDirective):
-    """``{recorded-figure} EXAMPLE``: a figure of an example, on a page of the book's own.
+    """``{recorded-figure} NAME``: a figure of the example NAME, or the figure NAME of the bench."""
 
-    Or one of the bench's, by its name.
-    """
-
-    option_spec: ClassVar[dict[str, Callable[[str], object]]] = {
+    option_spec: ClassVar[Options] = {
+        "number": Option(directives.positive_int, "which of the example's figures; the first, if not given"),
         **RecordedDirective.option_spec,
-        "number": directives.positive_int,
     }
 
     def show(self) -> list[Node]:
-        if self.name_asked in self.book.bench.drawings:
-            return [self._of_the_bench(self.book.bench.drawings[self.name_asked])]
-        stem, machine = self.name_asked, self.machine_asked or self.book.shown
-        note_page(self.env, self.book, stem)
-        recording = self.book.machine(machine).examples.get(stem)
+        if self.name_asked in self.context.bench.drawings:
+            return [self._of_the_bench(self.context.bench.drawings[self.name_asked])]
+        stem, machine = self.name_asked, self.machine_asked or self.context.shown
+        note_example(self.env, stem)
+        recording = self.context.machine(machine).examples.get(stem)
         name = f"sphx_glr_{stem}_{self.options.get('number', 1):03d}"
         if recording is None or name not in recording.drawings:
             there = ", ".join(recording.drawings) if recording is not None else "no recording of it"
-            if self.book.is_strict:
+            if self.context.is_strict:
                 return self.refuse("name", f"{stem} has no figure {name}; there is: {there or 'none'}")
             return self.nothing_to_show()
-        words = _words(recording, name)
-        suffix = figure_suffix(self.book, machine)
+        words = _alt_text(recording, name)
+        suffix = figure_suffix(self.context, machine)
         drawn = _drawn(recording.drawings[name], self.new_id("plot"), words)
         drawn += nodes.image(uri=f"/{gallery_dir(self.env.app)}/images/{name}{suffix}.png", alt=words)
         return [drawn]
 
     def _of_the_bench(self, drawing: Path) -> Node:
-        note_page(self.env, self.book, self.name_asked)
+        note_example(self.env, self.name_asked)
         words = drawing.with_suffix(".txt").read_text(encoding="utf-8").strip()
         drawn = _drawn(drawing, self.new_id("plot"), words)
         folder = drawing.parent.relative_to(self.env.srcdir).as_posix()
@@ -90,38 +84,27 @@ class RecordedFigure(RecordedDirective):
         return drawn
 
 
-def _words(recording: ExampleRecording, name: str) -> str:
+def _alt_text(recording: ExampleRecording, name: str) -> str:
     """What the recording says of a figure in words."""
-    for text in recording.outputs.values():
-        found = re.search(rf"image-sg:: \S*{re.escape(name)}\.png\n +:alt: (.*)", text)
-        if found:
-            return found[1]
+    for rst in recording.outputs.values():
+        if alt := re.search(rf"image-sg:: \S*{re.escape(name)}\.png\n +:alt: (.*)", rst):
+            return alt[1]
     return ""
 
 
 def _drawn(drawing: Path, ident: str, words: str) -> plot:
-    made = plot()
-    named = escape(_title(words), quote=True)
-    made["html"] = (
-        f'<figure class="ks-plot" role="group" tabindex="0" aria-label="{named}">'
+    node = plot()
+    label = escape(_title(words), quote=True)
+    node["html"] = (
+        f'<figure class="ks-plot" role="group" tabindex="0" aria-label="{label}">'
         f"{themed_svg(drawing.read_text(encoding='utf-8'), ident=ident, label=words)}</figure>\n"
     )
-    return made
+    return node
 
 
 def _title(words: str) -> str:
-    """What the box that may scroll is called: the beginning of what is in it."""
+    """The label of the box, which can scroll: the beginning of what the figure shows."""
     return words.partition(":")[0][:80] or "Plot"
 
 
-def visit_plot_html(translator: Any, node: plot) -> None:
-    """The figure as it was drawn."""
-    translator.body.append(node["html"])
-    raise nodes.SkipNode
-
-
-def setup_plot(app: Sphinx) -> None:
-    """Registers the node and what makes it."""
-    app.add_node(plot, html=(visit_plot_html, None))
-    app.add_directive("recorded-figure", RecordedFigure)
-    app.connect("doctree-read", use_drawings)
+NODES: NodeVisitors = {plot: in_place_of(lambda node: node["html"])}

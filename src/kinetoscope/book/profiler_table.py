@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from docutils.nodes import Node
 from docutils.parsers.rst import directives
 
+from kinetoscope.book.directive import Option, Options, RecordedDirective, patterns, text_option
 from kinetoscope.book.nodes import recorded_table
-from kinetoscope.book.recorded import RecordedDirective, patterns
 from kinetoscope.book.trace_assets import show_trace
 from kinetoscope.draw.describe import count_word
 from kinetoscope.draw.table import cell_texts, html_table
@@ -26,19 +25,26 @@ def by(text: str) -> str:
 class ProfilerTable(RecordedDirective):
     """A table of one trace; sums are over all its recorded steps unless ``:step:`` picks one."""
 
-    option_spec: ClassVar[dict[str, Callable[[str], object]]] = {
+    option_spec: ClassVar[Options] = {
+        "by": Option(
+            by,
+            "``op`` (if not given), ``kernel``, ``copy`` (memcpy and memset), ``call`` (runtime and driver), "
+            "``annotation``, ``step`` or ``waiting`` (what the GPU waited for, step by step)",
+        ),
+        "step": Option(directives.nonnegative_int, "the number of the one step to sum over"),
+        "sort": text_option(
+            "a column, largest first; ``name`` goes from A to Z. If not given: what took longest first, "
+            "steps in their order"
+        ),
+        "rows": Option(directives.positive_int, "show so many rows; the caption says how many were left out"),
+        "columns": Option(patterns, "the columns, in this order, with commas between them"),
+        "highlight": Option(patterns, "patterns: the rows to point out"),
+        "caption": text_option("a caption in place of the one that is made"),
         **RecordedDirective.option_spec,
-        "by": by,
-        "step": directives.nonnegative_int,
-        "sort": directives.unchanged_required,
-        "rows": directives.positive_int,
-        "columns": patterns,
-        "highlight": patterns,
-        "caption": directives.unchanged_required,
     }
 
     def show(self) -> list[Node]:
-        trace = self.find(self.book.trace)
+        trace = self.find(self.context.trace)
         if trace is None:
             return self.nothing_to_show()
         try:

@@ -1,23 +1,24 @@
-"""``{reference-table} NAME``: the tables of the reference pages, made from the ones the code itself works by.
+"""``{reference-table} NAME``: the tables and lists of the reference pages, made from those in the code.
 
-What a page of the reference lists is therefore what there is: a new configuration value, warning or word
-of the vocabulary stands on its page with no edit to it.
+A new configuration value, warning, option or word of the vocabulary is therefore on its page without an edit
+to the page.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
+from functools import partial
 
 from docutils import nodes
 from docutils.nodes import Node
-from sphinx.util.docutils import SphinxDirective
 
-from kinetoscope.book import build_setup, config, messages
-from kinetoscope.book.claims import SAID
-from kinetoscope.book.verdicts import Outcome, Verdict
+from kinetoscope.book.claims import OUTCOME_WORDS, Outcome, Verdict
+from kinetoscope.book.config import MODES, VALUES
+from kinetoscope.book.directive import BookDirective
+from kinetoscope.book.messages import SUBTYPES
 from kinetoscope.draw.palette import CHANGE_LABELS, CHANGE_SIGNS
 from kinetoscope.draw.viewer import key_help
 from kinetoscope.draw.views import COLUMNS, VIEWS, columns_of_view
@@ -28,56 +29,56 @@ from kinetoscope.measure.vocabulary import OPERATORS, VOCABULARY, Entry
 from kinetoscope.record.provenance import MachineFacts
 from kinetoscope.trace import CODES, Severity
 
-Lines = Sequence[tuple[str, ...]]
+TableRows = Sequence[tuple[str, ...]]
 """A table: its headings, then its rows.  A cell is text with code between double backticks."""
-Words = Sequence[tuple[str, str, str]]
+Definitions = Sequence[tuple[str, str, str]]
 """A list of words, each with a note (or "") and what it means, written like a cell."""
 
-# Between backticks, or a word of the vocabulary as it is used: selection["pattern"], us(37).
+# Code between backticks, or a call or selection of the vocabulary: selection["pattern"], us(37).
 _CODE = re.compile(r"``(.+?)``|(\w+(?:\[\"[^\"\]]*\"\]|\(\d+\)))")
 
 
-class ReferenceTable(SphinxDirective):
-    """One of :data:`TABLES` or :data:`LISTS`, as a document's own table or list: text, whoever builds it."""
+class ReferenceTable(BookDirective):
+    """One of :data:`TABLES` or :data:`LISTS`, as a table or list of the document, for every builder."""
 
     required_arguments = 1
 
     def run(self) -> list[Node]:
         name = self.arguments[0]
         if name in LISTS:
-            shown: nodes.Element = _definition_list(LISTS[name]())
+            node: nodes.Element = _definition_list(LISTS[name]())
         elif name in TABLES:
-            shown = nodes.container("", _table(TABLES[name]()), classes=["ks-scroll"])
+            node = nodes.container("", _table(TABLES[name]()), classes=["ks-scroll"])
         else:
             known = (*LISTS, *TABLES)
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
-            messages.warn("name", f"no reference table {name!r}; {hint}", self.get_location())
-            shown = nodes.paragraph("", f"There is no reference table {name}.", classes=["ks-unmeasured"])
-        # On every node: Sphinx counts lines back from those of a list's items.
-        for node in shown.findall(nodes.Element):
-            self.set_source_info(node)
-        return [shown]
+            self.warn("name", f"no reference table {name!r}; {hint}")
+            node = nodes.paragraph("", f"There is no reference table {name}.", classes=["ks-unmeasured"])
+        # Every node gets it: Sphinx counts lines back from those of a list's items.
+        for each in node.findall(nodes.Element):
+            self.set_source_info(each)
+        return [node]
 
 
-def _definition_list(words: Words) -> nodes.definition_list:
-    """What takes more than a few words to explain is no table: on a phone a column would be cut off."""
-    found = nodes.definition_list(classes=["simple"])
-    for word, note, what in words:
+def _definition_list(definitions: Definitions) -> nodes.definition_list:
+    """What needs more than a few words is a list: a table's column would be cut off on a phone."""
+    made = nodes.definition_list(classes=["simple"])
+    for word, note, what in definitions:
         item = nodes.definition_list_item("", nodes.term("", "", *inline(word)))
         if note:
             item += nodes.classifier("", "", *inline(note))
         item += nodes.definition("", nodes.paragraph("", "", *inline(what)))
-        found += item
-    return found
+        made += item
+    return made
 
 
-def _table(lines: Lines) -> nodes.table:
-    head, *rows = lines
+def _table(rows: TableRows) -> nodes.table:
+    head, *body = rows
     group = nodes.tgroup(cols=len(head))
     group += [nodes.colspec(colwidth=1) for _ in head]
     group += nodes.thead("", _row(head))
-    group += nodes.tbody("", *[_row(row) for row in rows])
+    group += nodes.tbody("", *[_row(cells) for cells in body])
     return nodes.table("", group)
 
 
@@ -88,48 +89,57 @@ def _row(cells: Sequence[str]) -> nodes.row:
 def inline(text: str) -> Iterator[nodes.literal | nodes.Text]:
     """``text`` with its code as literals.
 
-    Not left to the page's own parser: reST would take the ``*`` of a wildcard for emphasis, and what one
-    parser marks the other shows.
+    The page's own parser cannot do it: reST would take the ``*`` of a wildcard for emphasis, and Markdown has
+    other marks than reST.
     """
     end = 0
-    for code in _CODE.finditer(text):
-        if code.start() > end:
-            yield nodes.Text(text[end : code.start()])
-        yield _literal(code[1] or code[2])
-        end = code.end()
+    for match in _CODE.finditer(text):
+        if match.start() > end:
+            yield nodes.Text(text[end : match.start()])
+        code = match[1] or match[2]
+        yield nodes.literal(code, code)
+        end = match.end()
     if end < len(text):
         yield nodes.Text(text[end:])
 
 
-def _literal(code: str) -> nodes.literal:
-    return nodes.literal(code, code)
-
-
-def _configuration() -> Words:
+def _configuration() -> Definitions:
     return [
-        (f"``{item.name}``", f"default ``{item.default}``" if item.default else "default empty", item.what)
-        for item in (*config.VALUES, config.SOURCES)
+        (
+            f"``{value.name}``",
+            "default empty" if value.default == "" else f"default ``{value.default}``",
+            value.what,
+        )
+        for value in VALUES
     ]
 
 
-def _modes() -> Lines:
-    return [
-        ("mode", "what a build does"),
-        *[(f"``{mode}``", what) for mode, what in build_setup.MODES.items()],
-    ]
+def _modes() -> TableRows:
+    return [("mode", "what a build does"), *[(f"``{mode}``", what) for mode, what in MODES.items()]]
 
 
-def _warnings() -> Words:
-    return [(f"``kinetoscope.{subtype}``", "", what) for subtype, what in messages.SUBTYPES.items()]
+def _warnings() -> Definitions:
+    return [(f"``kinetoscope.{subtype}``", "", what) for subtype, what in SUBTYPES.items()]
 
 
-def _vocabulary(entries: dict[str, Entry]) -> Words:
+def _options(directive: type[BookDirective]) -> Definitions:
+    return [(f"``{name}``", "", option.what) for name, option in directive.option_spec.items()]
+
+
+def document_options(directives: Mapping[str, type[BookDirective]]) -> None:
+    """Adds a list of options to :data:`LISTS` for each directive that has any: ``timeline-options``."""
+    for name, directive in directives.items():
+        if directive.option_spec:
+            LISTS[f"{name}-options"] = partial(_options, directive)
+
+
+def _vocabulary(entries: dict[str, Entry]) -> Definitions:
     return [(_calls(entry.signature), "", entry.what) for entry in entries.values()]
 
 
 def _calls(signature: str) -> str:
-    """Each way to call it as a literal: ``min(a), min(a, b)`` are two."""
-    return ", ".join(f"``{one}``" for one in re.split(r"(?<=\)), ", signature))
+    """Each way to call it as code: ``min(a), min(a, b)`` are two."""
+    return ", ".join(f"``{call}``" for call in re.split(r"(?<=\)), ", signature))
 
 
 SEVERITIES = {
@@ -140,22 +150,22 @@ SEVERITIES = {
 }
 
 
-def _findings() -> Words:
+def _findings() -> Definitions:
     return [(f"``{name}``", code.severity.value, code.meaning) for name, code in CODES.items()]
 
 
-def _severities() -> Words:
-    return [(found.value, "", SEVERITIES[found]) for found in Severity]
+def _severities() -> Definitions:
+    return [(severity.value, "", SEVERITIES[severity]) for severity in Severity]
 
 
-def _machine() -> Lines:
+def _machine() -> TableRows:
     return [
         ("what you write",),
         *[(f"``machine.{name}``",) for name in sorted(MachineFacts.VOCABULARY_ATTRS)],
     ]
 
 
-def _units() -> Lines:
+def _units() -> TableRows:
     units: dict[str, list[str]] = {}
     for suffix, (unit, _) in SUFFIXES.items():
         units.setdefault(_UNIT_WORDS[unit], []).append(f"``{suffix}``")
@@ -174,13 +184,13 @@ _UNIT_WORDS = {
 }
 
 
-def _table_columns() -> Lines:
+def _table_columns() -> TableRows:
     rows = []
     for name, column in COLUMNS.items():
         views = {by: view for by, view in VIEWS.items() if name in columns_of_view(view)}
-        shown = [f"``{by}``" for by, view in views.items() if name in view.columns]
+        always = [f"``{by}``" for by, view in views.items() if name in view.columns]
         asked = [f"``{by}``" for by, view in views.items() if name not in view.columns]
-        rows.append((f"``{name}``", column.heading, ", ".join(shown) or "–", ", ".join(asked) or "–"))
+        rows.append((f"``{name}``", column.heading, ", ".join(always) or "–", ", ".join(asked) or "–"))
     return [("column", "heading", "shown by", "with :columns: also by"), *rows]
 
 
@@ -192,17 +202,17 @@ CHANGES: dict[Change, str] = {
     "faster": f"Both have it, and its time shrank by more than {_WITHIN} of the time before.",
     "kept": f"Both have it, and its time changed by no more than {_WITHIN} of the time before.",
 }
-"""what each change means"""
+"""What each change means"""
 
 
-def _changes() -> Words:
+def _changes() -> Definitions:
     return [
         (f"``{CHANGE_SIGNS[change]}`` {CHANGE_LABELS[change]}", f"``{change}``", what)
         for change, what in CHANGES.items()
     ]
 
 
-def _timeline_keys() -> Lines:
+def _timeline_keys() -> TableRows:
     return [("key", "what it does"), *key_help()]
 
 
@@ -214,8 +224,8 @@ VERDICTS: dict[Outcome, str] = {
 }
 
 
-def _verdicts() -> Words:
-    return [(f"``{outcome}``", SAID[outcome], what) for outcome, what in VERDICTS.items()]
+def _verdicts() -> Definitions:
+    return [(f"``{outcome}``", OUTCOME_WORDS[outcome], what) for outcome, what in VERDICTS.items()]
 
 
 CLAIM_FIELDS: dict[str, tuple[str, str]] = {
@@ -239,11 +249,11 @@ CLAIM_FIELDS: dict[str, tuple[str, str]] = {
 }
 
 
-def _claim_fields() -> Words:
+def _claim_fields() -> Definitions:
     return [(f"``{field.name}``", *CLAIM_FIELDS[field.name]) for field in fields(Verdict)]
 
 
-LISTS: dict[str, Callable[[], Words]] = {
+LISTS: dict[str, Callable[[], Definitions]] = {
     "configuration": _configuration,
     "warnings": _warnings,
     "expressions": lambda: _vocabulary(VOCABULARY),
@@ -258,11 +268,11 @@ LISTS: dict[str, Callable[[], Words]] = {
     "verdicts": _verdicts,
     "claim-fields": _claim_fields,
 }
-TABLES: dict[str, Callable[[], Lines]] = {
+TABLES: dict[str, Callable[[], TableRows]] = {
     "modes": _modes,
     "machine": _machine,
     "units": _units,
     "table-columns": _table_columns,
     "timeline-keys": _timeline_keys,
 }
-"""what an author may ask for, with :data:`LISTS`"""
+"""The arguments of the directive, with :data:`LISTS`"""

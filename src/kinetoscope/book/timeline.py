@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from docutils.nodes import Node
-from docutils.parsers.rst import directives
 
+from kinetoscope.book.directive import Option, Options, RecordedDirective, patterns, text_option
 from kinetoscope.book.nodes import timeline
-from kinetoscope.book.recorded import RecordedDirective, patterns
 from kinetoscope.book.trace_assets import show_trace
 from kinetoscope.draw.figure import draw_figure
 from kinetoscope.draw.layout import LayoutError, TimelineOptions
@@ -28,16 +26,23 @@ class Timeline(RecordedDirective):
     """Draws one step of a trace (a typical one unless ``:step:`` says which)."""
 
     has_content = True
-    option_spec: ClassVar[dict[str, Callable[[str], object]]] = {
+    option_spec: ClassVar[Options] = {
+        "step": Option(
+            steps,
+            "the number of a step as in ``ProfilerStep#3``; several, ``2, 3``; or ``all`` for the whole "
+            "trace. If not given: the step of median length, that which the medians in sentences speak of",
+        ),
+        "zoom": text_option(
+            "a pattern: from the begin of the first op, annotation or call so named to the end of what it "
+            "started"
+        ),
+        "highlight": Option(patterns, "patterns: the bars to point out"),
+        "title": text_option("the text over the figure"),
         **RecordedDirective.option_spec,
-        "step": steps,
-        "zoom": directives.unchanged_required,
-        "highlight": patterns,
-        "title": directives.unchanged_required,
     }
 
     def show(self) -> list[Node]:
-        trace = self.find(self.book.trace)
+        trace = self.find(self.context.trace)
         if trace is None:
             return self.nothing_to_show()
         options = TimelineOptions(

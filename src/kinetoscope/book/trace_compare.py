@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from docutils import nodes
 from docutils.nodes import Node
 from docutils.parsers.rst import directives
 
+from kinetoscope.book.directive import Option, Options, RecordedDirective
 from kinetoscope.book.nodes import recorded_table, timeline
-from kinetoscope.book.recorded import RecordedDirective
 from kinetoscope.book.timeline import timeline_node
 from kinetoscope.book.trace_assets import show_trace
 from kinetoscope.draw.layout import TimelineOptions, choose_window
@@ -29,17 +28,20 @@ class TraceCompare(RecordedDirective):
 
     required_arguments = 2
     has_content = True
-    option_spec: ClassVar[dict[str, Callable[[str], object]]] = {
+    option_spec: ClassVar[Options] = {
+        "by": Option(
+            lambda text: directives.choice(text, ("kernel", "op")),
+            "``kernel`` (if not given), with copies; or ``op``",
+        ),
+        "no-timelines": Option(directives.flag, "takes no value: leaves the two timelines out"),
         **RecordedDirective.option_spec,
-        "by": lambda text: directives.choice(text, ("kernel", "op")),
-        "no-timelines": directives.flag,
     }
 
     def show(self) -> list[Node]:
         traces = []
         for name in self.arguments:
             self.asked = name
-            trace = self.find(self.book.trace)
+            trace = self.find(self.context.trace)
             if trace is None:
                 return self.nothing_to_show()
             traces.append(trace)

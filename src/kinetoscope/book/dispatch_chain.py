@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import ClassVar
 
 from docutils import nodes
 from docutils.nodes import Node
 from docutils.parsers.rst import directives
 
+from kinetoscope.book.directive import Option, Options, RecordedDirective, text_option
 from kinetoscope.book.nodes import of_trace
-from kinetoscope.book.recorded import RecordedDirective
 from kinetoscope.book.trace_assets import show_trace
 from kinetoscope.draw.layout import typical_step
 from kinetoscope.draw.names import short_name
@@ -22,14 +22,18 @@ from kinetoscope.trace import Event, Kind
 class DispatchChain(RecordedDirective):
     """A nested list of one typical step (``:step:`` picks another); ``:from:`` starts at an op."""
 
-    option_spec: ClassVar[dict[str, Callable[[str], object]]] = {
+    option_spec: ClassVar[Options] = {
+        "step": Option(
+            directives.nonnegative_int,
+            "the number of a step as in ``ProfilerStep#3``. If not given: the step of median length, that "
+            "which the medians in sentences speak of",
+        ),
+        "from": text_option("a pattern: begin at the first event so named, not at the step"),
         **RecordedDirective.option_spec,
-        "step": directives.nonnegative_int,
-        "from": directives.unchanged_required,
     }
 
     def show(self) -> list[Node]:
-        trace = self.find(self.book.trace)
+        trace = self.find(self.context.trace)
         if trace is None:
             return self.nothing_to_show()
         if not trace.steps:
@@ -57,7 +61,7 @@ class DispatchChain(RecordedDirective):
 
 
 def _item(event: Event, key: str) -> nodes.list_item:
-    """``key``: the trace as :mod:`kinetoscope.book.trace_assets` calls it."""
+    """An event with those below it.  ``key``: its trace, as :func:`show_trace` returns it."""
     line = of_trace(classes=["ks-chain-line"])
     line["trace"], line["events"] = key, str(event.index)
     line += nodes.literal("", short_name(event.name), classes=[f"ks-chain-{event.kind.value}"])

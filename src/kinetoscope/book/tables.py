@@ -1,0 +1,147 @@
+"""``{recorded-table} NAME``, a CSV of an example, and ``{kernel-name} NAME``, kernel names taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from docutils import nodes
+from docutils.nodes import Node
+
+from kinetoscope.book.directive import Option, Options, RecordedDirective, patterns, text_option
+from kinetoscope.book.nodes import recorded_table
+from kinetoscope.draw.table import Column, cell_texts, html_table
+from kinetoscope.kernel_names import KernelName, Part, decode
+from kinetoscope.measure.csvtable import Cell, CsvTable
+from kinetoscope.measure.quantity import Quantity
+from kinetoscope.measure.selection import matches
+
+_PART_COLUMNS = (
+    Column("text", "part"),
+    Column("field", "what it is", "text"),
+    Column("meaning", "what it says", "text"),
+)
+
+
+class _TableDirective(RecordedDirective):
+    def table(
+        self, columns: Sequence[Column], rows: Sequence[object], *, caption: str, css: str = ""
+    ) -> recorded_table:
+        """The node of a table; arguments as of :func:`html_table`."""
+        node = recorded_table()
+        node["html"] = html_table(columns, rows, caption=caption, css=css)
+        node["head"], node["body"] = [column.heading for column in columns], cell_texts(columns, rows)
+        self.set_source_info(node)
+        return node
+
+
+class RecordedTable(_TableDirective):
+    """A CSV; a column called ``median_us`` gets the heading “median”, and its values their unit."""
+
+    option_spec: ClassVar[Options] = {
+        "columns": Option(
+            patterns, "the columns, in this order, with commas between them; all, if not given"
+        ),
+        "caption": text_option("a caption in place of the NAME"),
+        **RecordedDirective.option_spec,
+    }
+
+    def show(self) -> list[Node]:
+        table = self.find(self.context.table)
+        if table is None:
+            return self.nothing_to_show()
+        names = self.options.get("columns", table.columns)
+        unknown = [name for name in names if name not in table.columns]
+        if unknown:
+            return self.refuse(
+                "name",
+                f"{self.name_asked} has no column {unknown[0]!r}; there are: {', '.join(table.columns)}",
+            )
+        columns = _told_apart([_column(table, name) for name in names])
+        rows = _rows(table, names)
+        return [self.table(columns, rows, caption=self.options.get("caption") or self.name_asked)]
+
+
+class KernelNameTable(_TableDirective):
+    """Every kernel of a trace, or those that ``:kernel:`` matches, each name once."""
+
+    option_spec: ClassVar[Options] = {
+        "kernel": text_option("a pattern: only the kernels so named"),
+        **RecordedDirective.option_spec,
+    }
+
+    def show(self) -> list[Node]:
+        trace = self.find(self.context.trace)
+        if trace is None:
+            return self.nothing_to_show()
+        pattern = self.options.get("kernel", "*")
+        names = [name for name in dict.fromkeys(k.name for k in trace.kernels) if matches(name, pattern)]
+        if not names:
+            if self.context.is_strict:
+                return self.refuse("name", f"{self.name_asked} has no kernel called {pattern!r}")
+            return self.nothing_to_show()
+        return [node for name in names for node in self._parts(decode(name))]
+
+    def _parts(self, kernel: KernelName) -> list[Node]:
+        """What the kernel does, and the parts of its name."""
+        rows = [_part_row(part) for part in kernel.parts]
+        table = self.table(_PART_COLUMNS, rows, caption=f"{kernel.maker}: {kernel.name}", css="ks-parts")
+        return [nodes.paragraph("", kernel.what, classes=["ks-kernel-what"]), table]
+
+
+def _part_row(part: Part) -> dict[str, str]:
+    return {
+        "text": part.text,
+        "field": part.field if part.known else "not documented",
+        "meaning": part.meaning or "–",
+    }
+
+
+def _column(table: CsvTable, name: str) -> Column:
+    """The heading and format of a CSV's column, from the unit of its values."""
+    values = [value for value in table.column(name) if isinstance(value, Quantity)]
+    heading = name.rpartition("_")[0].replace("_", " ") if values and values[0].unit != "number" else name
+    if not values:
+        return Column(name, heading.replace("_", " "))
+    unit = values[0].unit
+    if unit == "ns":
+        return Column(name, heading, "time")
+    if unit == "ratio":
+        return Column(name, heading, "ratio")
+    if unit == "share":
+        return Column(name, heading, "share")
+    if unit in ("bytes", "flop", "bytes/ns", "flop/ns"):
+        return Column(name, heading or name, "quantity", unit)
+    if all(float(value.value).is_integer() for value in values):
+        return Column(name, heading or name, "count")
+    return Column(name, heading or name)
+
+
+def _told_apart(columns: list[Column]) -> list[Column]:
+    """Adds the unit to the headings of columns that share one, such as a ratio beside a time.
+
+    The column of times keeps its heading.
+    """
+    headings = [column.heading for column in columns]
+    return [
+        replace(column, heading=column.key.replace("_", " "))
+        if headings.count(column.heading) > 1 and column.kind != "time"
+        else column
+        for column in columns
+    ]
+
+
+def _rows(table: CsvTable, names: list[str]) -> list[dict[str, object]]:
+    """The cells by column; an empty one was not measured."""
+    columns = {name: table.column(name) for name in names}
+    return [
+        {name: _plain(values[number]) for name, values in columns.items()}
+        for number in range(len(table.rows))
+    ]
+
+
+def _plain(value: Cell) -> object:
+    if isinstance(value, Quantity):
+        return value.value
+    return value or None
