@@ -14,6 +14,8 @@ from kinetoscope.book import (
     ladder,
     machine_variants,
     machines,
+    measured,
+    nodes,
     plot,
     site,
     trace_assets,
@@ -22,11 +24,11 @@ from kinetoscope.book.claims import Claim, Published, Reported, When
 from kinetoscope.book.config import VALUES
 from kinetoscope.book.directive import BookDirective
 from kinetoscope.book.dispatch_chain import DispatchChain
-from kinetoscope.book.guess import Guess, GuessForPaper
+from kinetoscope.book.guess import Guess
 from kinetoscope.book.ladder import Ladder, Rung
 from kinetoscope.book.machines import Machines
 from kinetoscope.book.measured import Measured
-from kinetoscope.book.nodes import setup_nodes
+from kinetoscope.book.nodes import ForPaper, NodeVisitors
 from kinetoscope.book.page_data import PageDataCollector
 from kinetoscope.book.plot import RecordedFigure
 from kinetoscope.book.profiler_table import ProfilerTable
@@ -35,7 +37,6 @@ from kinetoscope.book.tables import KernelNameTable, RecordedTable
 from kinetoscope.book.timeline import Timeline
 from kinetoscope.book.trace_compare import TraceCompare
 from kinetoscope.book.viewer_assets import setup_viewer
-from kinetoscope.book.visitors import NodeVisitors
 from kinetoscope.draw.viewer import FIGURE_STYLE, STATIC
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ DIRECTIVES: dict[str, type[BookDirective]] = {
     "guess": Guess,
 }
 ROLES = {"measured": Measured(), "published": Published()}
-_NODES: NodeVisitors = {**claims.NODES, **guess.NODES, **ladder.NODES, **machine_variants.NODES, **plot.NODES}
+_WITH_NODES = (nodes, measured, claims, guess, ladder, machine_variants, plot)
+_NODES: NodeVisitors = {node: how for module in _WITH_NODES for node, how in module.NODES.items()}
 
 document_options(DIRECTIVES)
 
@@ -78,8 +80,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_role(name, role)
     for node, visitors in _NODES.items():
         app.add_node(node, html=visitors)
-    setup_nodes(app)
-    app.add_post_transform(GuessForPaper)
+    app.add_post_transform(ForPaper)
     app.add_source_parser(gallery.GalleryParser, override=True)
     app.add_env_collector(PageDataCollector)
     app.add_css_file(FIGURE_STYLE)

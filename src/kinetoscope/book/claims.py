@@ -25,8 +25,8 @@ from kinetoscope.book.directive import BookDirective, Options, text_option
 from kinetoscope.book.machine_variants import for_each_machine, only_on, reading_for
 from kinetoscope.book.measured import compute, measured, measured_node
 from kinetoscope.book.messages import warn
+from kinetoscope.book.nodes import NodeVisitors, OwnNode, around
 from kinetoscope.book.page_data import pages, this_page, warn_on_page
-from kinetoscope.book.visitors import NodeVisitors, around
 from kinetoscope.measure.expressions import show
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Verdict:
     """by name of the machine, where a reader can switch to others"""
 
 
-class judged_by(nodes.General, nodes.Element):
+class judged_by(OwnNode):
     """The expression that a verdict was computed from."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -14,7 +14,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from kinetoscope.book.build_context import BuildContext, UnknownName, context_of
 from kinetoscope.book.machine_variants import for_each_copy, for_each_machine
+from kinetoscope.book.nodes import recorded_table
 from kinetoscope.book.page_data import note_use, warn_on_page
+from kinetoscope.draw.table import Column, cell_texts, html_table
 from kinetoscope.measure.csvtable import CsvTable
 from kinetoscope.measure.errors import TableError
 from kinetoscope.trace import Trace, TraceError
@@ -144,6 +146,14 @@ class RecordedDirective(BookDirective):
     def nothing_to_show(self) -> list[Node]:
         text = f"{self.name_asked} cannot be shown here."
         return [nodes.paragraph(text, text, classes=["ks-unmeasured"])]
+
+    def table(self, columns: Sequence[Column], rows: Sequence[object], **given: Any) -> recorded_table:
+        """The node of a table.  ``given``: other arguments of :func:`kinetoscope.draw.table.html_table`."""
+        node = recorded_table()
+        node["html"] = html_table(columns, rows, **given)
+        node["head"], node["body"] = [column.heading for column in columns], cell_texts(columns, rows)
+        self.set_source_info(node)
+        return node
 
     def new_id(self, prefix: str) -> str:
         """An HTML id: unique in its page, the same in every build, and alike for every machine."""

@@ -25,10 +25,10 @@ class DispatchChain(RecordedDirective):
     option_spec: ClassVar[Options] = {
         "step": Option(
             directives.nonnegative_int,
-            "the number of a step as in ``ProfilerStep#3``. If not given: the step of median length, that "
-            "which the medians in sentences speak of",
+            "the number of a step as in ``ProfilerStep#3``. If not given: the step of median length, the "
+            "one that medians in sentences describe",
         ),
-        "from": text_option("a pattern: begin at the first event so named, not at the step"),
+        "from": text_option("a pattern: begin at the first event with such a name, not at the step"),
         **RecordedDirective.option_spec,
     }
 

@@ -52,7 +52,6 @@ UNRECORDED = """\
    {why} What it printed and drew is therefore not shown.
 """
 
-
 # The gallery's folder as the last build left it, kept until Sphinx-Gallery is done
 _BEFORE: WeakKeyDictionary[BuildEnvironment, dict[Path, tuple[bytes, tuple[int, int]]]] = WeakKeyDictionary()
 
@@ -66,7 +65,7 @@ def never_execute(app: Sphinx, config: Config) -> None:
 def example_scripts(app: Sphinx) -> dict[str, Script]:
     """The examples by the document name of their page, in the gallery's order."""
     conf = app.config.sphinx_gallery_conf
-    folder = Path(app.srcdir, _only(conf, "examples_dirs")).resolve()
+    folder = Path(app.srcdir, _one_folder(conf, "examples_dirs")).resolve()
     ignore = re.compile(conf["ignore_pattern"])
     paths = [path for path in sorted(folder.glob("*.py")) if not ignore.search(str(path))]
     order = conf["within_subsection_order"]
@@ -78,10 +77,10 @@ def example_scripts(app: Sphinx) -> dict[str, Script]:
 
 def gallery_dir(app: Sphinx) -> str:
     """Where the gallery's pages lie, relative to the documentation's source folder."""
-    return Path(_only(app.config.sphinx_gallery_conf, "gallery_dirs")).as_posix()
+    return Path(_one_folder(app.config.sphinx_gallery_conf, "gallery_dirs")).as_posix()
 
 
-def _only(conf: Mapping[str, Any], key: str) -> str:
+def _one_folder(conf: Mapping[str, Any], key: str) -> str:
     """A setting that may be a list for Sphinx-Gallery: a book has one gallery."""
     value = conf[key]
     if isinstance(value, (list, tuple)):
@@ -181,7 +180,7 @@ def names_of_figures(recording: ExampleRecording, context: BuildContext, machine
 
 
 def figure_suffix(context: BuildContext, machine: str) -> str:
-    """What tells a figure from the default machine's: the recordings of all machines use one name."""
+    """What tells a figure from the default machine's: all recordings call it by the same name."""
     return "" if machine == context.switch[0] else f"-on-{machine}"
 
 
@@ -277,14 +276,11 @@ def with_outputs(
             yield text, line
             continue
         # The generated directive above a code block, and the blank lines around it, belong to its first line.
-        if not moving and text.strip() and not text.startswith(".. code-block::"):
-            moving = True
-            yield text, line
-        elif moving:
+        if moving:
             line += 1
-            yield text, line
-        else:
-            yield text, line
+        elif text.strip() and not text.startswith(".. code-block::"):
+            moving = True
+        yield text, line
     if waiting is not None:
         yield from _output(waiting, output(waiting))
 
@@ -337,7 +333,7 @@ def _docstring_line(source: list[str]) -> int:
 
 
 def _first_text(source: list[str], line: int) -> int:
-    """1-based line of the first text of a block that begins at ``line``; empty lines above it are dropped."""
+    """1-based line of the first text of a block that begins at ``line``; the page has nothing above it."""
     first = line
     while line <= len(source) and source[line - 1].strip() in ("", "#"):
         line += 1

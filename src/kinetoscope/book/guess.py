@@ -15,22 +15,34 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
 from docutils.nodes import Node
-from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from kinetoscope.book.build_context import context_of
 from kinetoscope.book.directive import BookDirective, Options, text_option
 from kinetoscope.book.machine_variants import for_each_machine
 from kinetoscope.book.measured import compute, measured_node
+from kinetoscope.book.nodes import NodeVisitors, OwnNode, around
 from kinetoscope.book.page_data import warn_on_page
-from kinetoscope.book.visitors import NodeVisitors, around
 from kinetoscope.measure.expressions import show
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 
-class guess(nodes.General, nodes.Element):
+class guess(OwnNode):
     """The whole box: what leads to the question, a :class:`guess_choices`, a :class:`guess_answer`."""
+
+    def for_paper(self, env: BuildEnvironment) -> list[Node]:
+        """Question, list of choices, answer: paper has no forms."""
+        *before, choices, answer = self.children
+        assert isinstance(choices, guess_choices) and isinstance(answer, guess_answer)
+        question, *items = choices.children
+        listed = [nodes.list_item("", nodes.paragraph("", "", *item.children)) for item in items]
+        return [
+            *before,
+            nodes.paragraph("", "", *question.children),
+            nodes.bullet_list("", *listed),
+            *answer.children,
+        ]
 
 
 class guess_choices(nodes.General, nodes.Element):
@@ -145,31 +157,6 @@ NODES: NodeVisitors = {
         "</div>\n</details>\n",
     ),
 }
-
-
-class GuessForPaper(SphinxPostTransform):
-    """The same for builders without forms: question, list of choices, answer."""
-
-    default_priority = 400
-
-    def run(self, **kwargs: Any) -> None:
-        if context_of(self.env).is_html:
-            return
-        for node in list(self.document.findall(guess)):
-            node.replace_self(_plain(node))
-
-
-def _plain(node: guess) -> list[Node]:
-    *before, choices, answer = node.children
-    assert isinstance(choices, guess_choices) and isinstance(answer, guess_answer)
-    question, *items = choices.children
-    listed = [nodes.list_item("", nodes.paragraph("", "", *item.children)) for item in items]
-    return [
-        *before,
-        nodes.paragraph("", "", *question.children),
-        nodes.bullet_list("", *listed),
-        *answer.children,
-    ]
 
 
 def add_guess_script(

@@ -5,8 +5,6 @@ All steps are drawn on one time scale; each rung leads to its page.
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from docutils import nodes
@@ -17,8 +15,9 @@ from kinetoscope.book.build_context import context_of
 from kinetoscope.book.directive import BookDirective, Options, RecordedDirective, text_option
 from kinetoscope.book.machine_variants import for_each_copy, for_each_machine
 from kinetoscope.book.measured import compute, measured_node
-from kinetoscope.book.visitors import NodeVisitors, around
+from kinetoscope.book.nodes import NodeVisitors, OwnNode, around, paper_figure
 from kinetoscope.draw.describe import describe
+from kinetoscope.draw.figure import WIDE_PX
 from kinetoscope.draw.ladder import Strip, axis_html, common_scale, ladder_legend, strip, strip_svg
 from kinetoscope.draw.layout import lay_out
 from kinetoscope.draw.matplotlib_backend import save_ladder
@@ -27,8 +26,26 @@ if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
 
 
-class ladder(nodes.General, nodes.Element):
+class ladder(OwnNode):
     """The figure.  Children: its caption, then its :class:`rungs`.  ``strips``: of all rungs, in order."""
+
+    def for_paper(self, env: BuildEnvironment) -> list[Node]:
+        """A picture, if the builder shows any, and a list of the rungs."""
+        has_pictures = bool(context_of(env).picture)
+        out: list[Node] = []
+        if has_pictures:
+            strips = self["strips"]
+            alt = " ".join(each["alt"] for each in self.findall(frame))
+            out.append(paper_figure(env, "ladder", strips, lambda path: save_ladder(strips, path), alt))
+        items = nodes.enumerated_list("", enumtype="arabic", prefix="", suffix=".")
+        for chapter in self.findall(rung):
+            item = nodes.list_item("", *[child for child in chapter if not isinstance(child, frame)])
+            for each in chapter.findall(frame):
+                item += each.children
+                if not has_pictures:
+                    item += nodes.paragraph(text=each["alt"])
+            items += item
+        return [*out, *self.children[:-1], items]
 
 
 class rungs(nodes.General, nodes.Element):
@@ -62,7 +79,7 @@ class Rung(RecordedDirective):
         return self._name
 
     def run(self) -> list[Node]:
-        # Not for each machine, as the others are: the ladder makes a copy of its rungs for each.
+        # Not once for each machine, as others are: the ladder copies its rungs for each machine.
         made = rung("")
         self.set_source_info(made)
         if "doc" not in self.options:
@@ -81,7 +98,7 @@ class Rung(RecordedDirective):
             return self.nothing_to_show()
         drawn = frame("", self._line(bool(trace.kernels)))
         drawn["strip"] = strip(trace, self._name)
-        drawn["alt"] = f"{self._name}. {describe(trace, lay_out(trace, width=640))}"
+        drawn["alt"] = f"{self._name}. {describe(trace, lay_out(trace, width=WIDE_PX))}"
         return [drawn]
 
     def _link(self) -> Node:
@@ -166,28 +183,3 @@ NODES: NodeVisitors = {
     rung: around('<li class="ks-rung"><div class="ks-rung-words">\n', "</div></li>\n"),
     frame: around(_before_frame, lambda node: node["html"] + "\n"),
 }
-
-
-def for_paper(env: BuildEnvironment, node: ladder) -> list[Node]:
-    """For other builders than HTML: a picture, if the builder shows any, and a list of the rungs."""
-    suffix = context_of(env).picture
-    out: list[Node] = []
-    frames = list(node.findall(frame))
-    if suffix:
-        folder = Path(env.doctreedir) / "kinetoscope-paper"
-        folder.mkdir(parents=True, exist_ok=True)
-        what = hashlib.sha256(repr(node["strips"]).encode()).hexdigest()[:8]
-        path = folder / f"ladder-{what}.{suffix}"
-        save_ladder(node["strips"], path)
-        env.images.add_file(env.docname, str(path))
-        alt = " ".join(each["alt"] for each in frames)
-        out.append(nodes.figure("", nodes.image(uri=str(path), candidates={"*": str(path)}, alt=alt)))
-    items = nodes.enumerated_list("", enumtype="arabic", prefix="", suffix=".")
-    for chapter in node.findall(rung):
-        item = nodes.list_item("", *[child for child in chapter if not isinstance(child, frame)])
-        for each in chapter.findall(frame):
-            item += each.children
-            if not suffix:
-                item += nodes.paragraph(text=each["alt"])
-        items += item
-    return [*out, *node.children[:-1], items]

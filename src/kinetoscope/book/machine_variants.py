@@ -18,7 +18,7 @@ from docutils import nodes
 from docutils.nodes import Node
 
 from kinetoscope.book.build_context import BuildContext, context_of
-from kinetoscope.book.visitors import NodeVisitors, around, in_place_of
+from kinetoscope.book.nodes import NodeVisitors, around, in_place_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

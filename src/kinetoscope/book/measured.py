@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from sphinx.util.docutils import SphinxRole
 
 from kinetoscope.book.build_context import Names, UnknownName, context_of
 from kinetoscope.book.machine_variants import for_each_machine
+from kinetoscope.book.nodes import NodeVisitors, around
 from kinetoscope.book.page_data import note_machine, note_use, warn_on_page
 from kinetoscope.draw.table import event_places
 from kinetoscope.measure.errors import ExpressionError, TableError
@@ -74,7 +76,19 @@ def _events(names: Names, value: Value) -> str:
 
 
 class measured(nodes.inline):
-    """A value in the text; ``expression`` and ``events`` say what it was computed from."""
+    """A value in the text; ``expression`` and ``events`` say what it was computed from.
+
+    Pointing at it shows the expression, and lights up the events.
+    """
+
+
+def _open_span(node: measured) -> str:
+    title = escape(node["expression"], quote=True)
+    events = f' data-events="{escape(node["events"], quote=True)}"' if node["events"] else ""
+    return f'<span class="{" ".join(node["classes"])}" title="{title}"{events}>'
+
+
+NODES: NodeVisitors = {measured: around(_open_span, "</span>")}
 
 
 def measured_node(expression: str, computed: Computed, *classes: str) -> measured:

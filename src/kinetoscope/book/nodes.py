@@ -1,4 +1,4 @@
-"""What the directives put into a document, and how each builder shows it.
+"""The nodes that the directives put into a document, and how each builder shows them.
 
 HTML shows what was drawn when the page was read.  Paper shows the same layout, drawn by matplotlib, and
 document tables.  Builders without pictures show the description in words.
@@ -7,28 +7,59 @@ document tables.  Builders without pictures show the description in words.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
+from docutils.nodes import Node
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx_gallery.directives import imgsgnode
 
-from kinetoscope.book import claims, ladder, plot
 from kinetoscope.book.build_context import context_of
-from kinetoscope.book.measured import measured
 from kinetoscope.book.trace_assets import tools_html
 from kinetoscope.draw.figure import WIDE_PX
 from kinetoscope.draw.layout import lay_out
 from kinetoscope.draw.matplotlib_backend import save_timeline
 
 if TYPE_CHECKING:
-    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+Visitors = tuple[Callable[[Any, Any], None], Callable[[Any, Any], None] | None]
+"""A visit and a depart function, as for ``app.add_node(node, html=...)``"""
+NodeVisitors = dict[type[nodes.Element], Visitors]
+Text = str | Callable[[Any], str]
+"""What HTML shows: a text, or what a function returns for the node"""
 
 
-class timeline(nodes.General, nodes.Element):
+def around(before: Text, after: Text) -> Visitors:
+    """Writes ``before``, the node's children, ``after``."""
+
+    def write(text: Text) -> Callable[[Any, Any], None]:
+        return lambda translator, node: translator.body.append(text(node) if callable(text) else text)
+
+    return write(before), write(after)
+
+
+def in_place_of(text: Text) -> Visitors:
+    """Writes ``text``, and nothing of the node's children."""
+
+    def visit(translator: Any, node: nodes.Element) -> None:
+        translator.body.append(text(node) if callable(text) else text)
+        raise nodes.SkipNode
+
+    return visit, None
+
+
+class OwnNode(nodes.General, nodes.Element):
+    """A node that only HTML knows."""
+
+    def for_paper(self, env: BuildEnvironment) -> Sequence[Node]:
+        """What other builders get in its place."""
+        return self.children
+
+
+class timeline(OwnNode):
     """A timeline figure.  Children: its caption.
 
     ``html``: the figure up to its caption; ``alt``: the picture in words; ``trace``, ``machine`` and
@@ -36,56 +67,60 @@ class timeline(nodes.General, nodes.Element):
     :mod:`kinetoscope.book.trace_assets`.
     """
 
+    def for_paper(self, env: BuildEnvironment) -> list[Node]:
+        context = context_of(env)
+        if not context.picture:
+            return [nodes.paragraph(text=self["alt"]), *self.children]
+        layout = lay_out(context.trace(self["trace"], self["machine"]), self["options"], width=WIDE_PX)
+        shown = (self["machine"], self["trace"], self["options"])
+        name = f"timeline-{self['trace']}"
+        figure = paper_figure(env, name, shown, lambda path: save_timeline(layout, path), self["alt"])
+        if self.children:
+            figure += nodes.caption("", "", *self.children[0].children)
+        return [figure, *self.children[1:]]
 
-class recorded_table(nodes.General, nodes.Element):
+
+class recorded_table(OwnNode):
     """A table computed from a recording.  ``html``; ``head`` and ``body``: its cells as text."""
+
+    def for_paper(self, env: BuildEnvironment) -> list[Node]:
+        return [document_table(self["head"], self["body"])]
 
 
 class of_trace(nodes.inline):
-    """Words about some events of one trace: ``trace``, its key; ``events``, their indexes in the file."""
+    """Words about some events of one trace: ``trace``, its key; ``events``, their indexes in the file.
+
+    Pointing at them lights up these events.
+    """
 
 
-def visit_timeline_html(translator: Any, node: timeline) -> None:
-    """Write the figure up to its caption."""
+def _open_timeline(translator: Any, node: timeline) -> None:
     translator.body.append(node["html"])
     translator.body.append(tools_html(translator.builder, translator.builder.current_docname, node["key"]))
     if node.children:
         translator.body.append("<figcaption>")
 
 
-def depart_timeline_html(translator: Any, node: timeline) -> None:
-    """Close what :func:`visit_timeline_html` opened."""
+def _close_timeline(translator: Any, node: timeline) -> None:
     if node.children:
         translator.body.append("</figcaption>")
     translator.body.append("</figure>\n")
 
 
-def visit_table_html(translator: Any, node: recorded_table) -> None:
-    """Write the table as it was drawn."""
-    translator.body.append(node["html"])
-    raise nodes.SkipNode
-
-
-def visit_measured_html(translator: Any, node: measured) -> None:
-    """Open a number; pointing at it shows what it was computed from."""
-    title = escape(node["expression"], quote=True)
-    events = f' data-events="{escape(node["events"], quote=True)}"' if node["events"] else ""
-    translator.body.append(f'<span class="{" ".join(node["classes"])}" title="{title}"{events}>')
-
-
-def visit_of_trace_html(translator: Any, node: of_trace) -> None:
-    """Open words; pointing at them lights up the events they are about."""
+def _open_of_trace(translator: Any, node: of_trace) -> None:
     places = {"data-trace": node["trace"], "data-events": node["events"]}
     translator.body.append(translator.starttag(node, "span", "", **places))
 
 
-def close_span(translator: Any, node: nodes.Element) -> None:
-    """Close the number or the words."""
+def _close_of_trace(translator: Any, node: of_trace) -> None:
     translator.body.append("</span>")
 
 
-def nothing(translator: Any, node: nodes.Element) -> None:
-    """Write nothing: builders other than HTML show the text inside and no more."""
+NODES: NodeVisitors = {
+    timeline: (_open_timeline, _close_timeline),
+    recorded_table: in_place_of(lambda node: node["html"]),
+    of_trace: (_open_of_trace, _close_of_trace),
+}
 
 
 class ForPaper(SphinxPostTransform):
@@ -94,66 +129,54 @@ class ForPaper(SphinxPostTransform):
     default_priority = 400
 
     def run(self, **kwargs: Any) -> None:
-        if context_of(self.env).is_html:
+        context = context_of(self.env)
+        if context.is_html:
             return
-        for node in list(self.document.findall(timeline)):
-            node.replace_self(self._figure(node))
-        for table in list(self.document.findall(recorded_table)):
-            table.replace_self(document_table(table["head"], table["body"]))
-        for rungs in list(self.document.findall(ladder.ladder)):
-            rungs.replace_self(ladder.for_paper(self.env, rungs))
-        for number in list(self.document.findall(measured)):
-            number.replace_self(nodes.inline("", number.astext()))
-        for drawn in list(self.document.findall(plot.plot)):
-            drawn.replace_self(drawn.children)
-        for words in list(self.document.findall(of_trace)):
-            words.replace_self(words.children)
-        for asked in list(self.document.findall(claims.judged_by)):
-            asked.replace_self(asked.children)
+        for node in list(self.document.findall(OwnNode)):
+            node.replace_self(node.for_paper(self.env))
         # Only HTML and LaTeX know Sphinx-Gallery's figures, and LaTeX is the builder that shows PDFs.
-        for figure in list(self.document.findall(imgsgnode)) if context_of(self.env).picture != "pdf" else ():
+        for figure in list(self.document.findall(imgsgnode)) if context.picture != "pdf" else ():
             figure.replace_self(nodes.paragraph(text=figure["alt"] or ""))
 
-    def _figure(self, node: timeline) -> list[nodes.Node]:
-        caption = node.children
-        context = context_of(self.env)
-        if not context.picture:
-            return [nodes.paragraph(text=node["alt"]), *caption]
-        layout = lay_out(context.trace(node["trace"], node["machine"]), node["options"], width=WIDE_PX)
-        folder = Path(self.env.doctreedir) / "kinetoscope-paper"
-        folder.mkdir(parents=True, exist_ok=True)
-        # The name says what it shows: on paper all documents are one, and two may show the same trace.
-        shown = repr((node["machine"], node["trace"], node["options"]))
-        digest = hashlib.sha256(shown.encode()).hexdigest()[:8]
-        path = folder / f"timeline-{node['trace']}-{digest}.{context.picture}"
-        save_timeline(layout, path)
-        self.env.images.add_file(self.env.docname, str(path))
-        image = nodes.image(uri=str(path), candidates={"*": str(path)}, alt=node["alt"])
-        figure = nodes.figure("", image)
-        if caption:
-            figure += nodes.caption("", "", *caption[0].children)
-        return [figure, *caption[1:]]
+
+def paper_figure(
+    env: BuildEnvironment, name: str, shown: object, save: Callable[[Path], None], alt: str
+) -> nodes.figure:
+    """Makes a figure of the picture that ``save`` writes.
+
+    ``shown``: what the picture shows; its ``repr`` tells pictures of one ``name`` apart, since on paper all
+    documents are one.
+    """
+    folder = Path(env.doctreedir) / "kinetoscope-paper"
+    folder.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256(repr(shown).encode()).hexdigest()[:8]
+    path = folder / f"{name}-{digest}.{context_of(env).picture}"
+    save(path)
+    env.images.add_file(env.docname, str(path))
+    return nodes.figure("", nodes.image(uri=str(path), candidates={"*": str(path)}, alt=alt))
 
 
-def document_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> nodes.table:
-    """Make a table that every builder knows; a column is as wide as its longest cell, up to a limit."""
+def _as_text(cell: str) -> Iterable[Node]:
+    return [nodes.Text(cell)]
+
+
+def document_table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    inline: Callable[[str], Iterable[Node]] = _as_text,
+) -> nodes.table:
+    """Make a table that every builder knows; a column is as wide as its longest cell, up to a limit.
+
+    ``inline`` makes nodes of a cell.
+    """
+
+    def row(cells: Sequence[str]) -> nodes.row:
+        return nodes.row("", *[nodes.entry("", nodes.paragraph("", "", *inline(cell))) for cell in cells])
+
     group = nodes.tgroup(cols=len(head))
     group += [
         nodes.colspec(colwidth=min(60, max(map(len, cells)))) for cells in zip(head, *rows, strict=True)
     ]
-    group += nodes.thead("", _row(head))
-    group += nodes.tbody("", *[_row(row) for row in rows])
+    group += nodes.thead("", row(head))
+    group += nodes.tbody("", *[row(cells) for cells in rows])
     return nodes.table("", group)
-
-
-def _row(cells: Sequence[str]) -> nodes.row:
-    return nodes.row("", *[nodes.entry("", nodes.paragraph(text=cell)) for cell in cells])
-
-
-def setup_nodes(app: Sphinx) -> None:
-    """Register the nodes, and what turns them into document elements for other builders."""
-    app.add_node(timeline, html=(visit_timeline_html, depart_timeline_html))
-    app.add_node(recorded_table, html=(visit_table_html, None))
-    app.add_node(measured, html=(visit_measured_html, close_span), text=(nothing, nothing))
-    app.add_node(of_trace, html=(visit_of_trace_html, close_span), text=(nothing, nothing))
-    app.add_post_transform(ForPaper)

@@ -19,8 +19,8 @@ from sphinx_gallery.directives import imgsgnode
 from kinetoscope.book.build_context import context_of
 from kinetoscope.book.directive import Option, Options, RecordedDirective
 from kinetoscope.book.gallery import figure_suffix, gallery_dir
+from kinetoscope.book.nodes import NodeVisitors, OwnNode, in_place_of
 from kinetoscope.book.page_data import note_example
-from kinetoscope.book.visitors import NodeVisitors, in_place_of
 from kinetoscope.draw.plots import themed_svg
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kinetoscope.record import ExampleRecording
 
 
-class plot(nodes.General, nodes.Element):
+class plot(OwnNode):
     """A figure.  ``html``: as HTML shows it.  Child: Sphinx-Gallery's node of it, for other builders."""
 
 

@@ -8,10 +8,8 @@ from docutils.nodes import Node
 from docutils.parsers.rst import directives
 
 from kinetoscope.book.directive import Option, Options, RecordedDirective, patterns, text_option
-from kinetoscope.book.nodes import recorded_table
 from kinetoscope.book.trace_assets import show_trace
 from kinetoscope.draw.describe import count_word
-from kinetoscope.draw.table import cell_texts, html_table
 from kinetoscope.draw.views import VIEWS, ColumnError, Shown, ViewError, choose_rows
 from kinetoscope.measure.tables import Row
 from kinetoscope.trace import Trace
@@ -33,10 +31,12 @@ class ProfilerTable(RecordedDirective):
         ),
         "step": Option(directives.nonnegative_int, "the number of the one step to sum over"),
         "sort": text_option(
-            "a column, largest first; ``name`` goes from A to Z. If not given: what took longest first, "
+            "a column, largest first; ``name`` goes from A to Z. If not given: the longest first, and "
             "steps in their order"
         ),
-        "rows": Option(directives.positive_int, "show so many rows; the caption says how many were left out"),
+        "rows": Option(
+            directives.positive_int, "show this many rows; the caption says how many were left out"
+        ),
         "columns": Option(patterns, "the columns, in this order, with commas between them"),
         "highlight": Option(patterns, "patterns: the rows to point out"),
         "caption": text_option("a caption in place of the one that is made"),
@@ -60,18 +60,14 @@ class ProfilerTable(RecordedDirective):
             return self.refuse("name", str(error))
         except ViewError as error:
             return self.refuse("option", f"{self.name_asked}: {error}")
-        node = recorded_table()
-        node["html"] = html_table(
+        table = self.table(
             shown.columns,
             shown.rows,
             caption=self.options.get("caption") or self._caption(trace, shown),
             highlight=self.options.get("highlight", ()),
             trace=show_trace(self.env, self.name_asked, self.machine_asked),
         )
-        node["head"] = [column.heading for column in shown.columns]
-        node["body"] = cell_texts(shown.columns, shown.rows)
-        self.set_source_info(node)
-        return [node]
+        return [table]
 
     def _caption(self, trace: Trace, shown: Shown) -> str:
         caption = f"{self.name_asked} by {shown.view.noun}"

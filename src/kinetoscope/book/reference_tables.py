@@ -19,6 +19,7 @@ from kinetoscope.book.claims import OUTCOME_WORDS, Outcome, Verdict
 from kinetoscope.book.config import MODES, VALUES
 from kinetoscope.book.directive import BookDirective
 from kinetoscope.book.messages import SUBTYPES
+from kinetoscope.book.nodes import document_table
 from kinetoscope.draw.palette import CHANGE_LABELS, CHANGE_SIGNS
 from kinetoscope.draw.viewer import key_help
 from kinetoscope.draw.views import COLUMNS, VIEWS, columns_of_view
@@ -48,7 +49,8 @@ class ReferenceTable(BookDirective):
         if name in LISTS:
             node: nodes.Element = _definition_list(LISTS[name]())
         elif name in TABLES:
-            node = nodes.container("", _table(TABLES[name]()), classes=["ks-scroll"])
+            head, *rows = TABLES[name]()
+            node = nodes.container("", document_table(head, rows, inline), classes=["ks-scroll"])
         else:
             known = (*LISTS, *TABLES)
             near = get_close_matches(name, known, n=1)
@@ -71,19 +73,6 @@ def _definition_list(definitions: Definitions) -> nodes.definition_list:
         item += nodes.definition("", nodes.paragraph("", "", *inline(what)))
         made += item
     return made
-
-
-def _table(rows: TableRows) -> nodes.table:
-    head, *body = rows
-    group = nodes.tgroup(cols=len(head))
-    group += [nodes.colspec(colwidth=1) for _ in head]
-    group += nodes.thead("", _row(head))
-    group += nodes.tbody("", *[_row(cells) for cells in body])
-    return nodes.table("", group)
-
-
-def _row(cells: Sequence[str]) -> nodes.row:
-    return nodes.row("", *[nodes.entry("", nodes.paragraph("", "", *inline(cell))) for cell in cells])
 
 
 def inline(text: str) -> Iterator[nodes.literal | nodes.Text]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -10,8 +9,7 @@ from docutils import nodes
 from docutils.nodes import Node
 
 from kinetoscope.book.directive import Option, Options, RecordedDirective, patterns, text_option
-from kinetoscope.book.nodes import recorded_table
-from kinetoscope.draw.table import Column, cell_texts, html_table
+from kinetoscope.draw.table import Column
 from kinetoscope.kernel_names import KernelName, Part, decode
 from kinetoscope.measure.csvtable import Cell, CsvTable
 from kinetoscope.measure.quantity import Quantity
@@ -24,19 +22,7 @@ _PART_COLUMNS = (
 )
 
 
-class _TableDirective(RecordedDirective):
-    def table(
-        self, columns: Sequence[Column], rows: Sequence[object], *, caption: str, css: str = ""
-    ) -> recorded_table:
-        """The node of a table; arguments as of :func:`html_table`."""
-        node = recorded_table()
-        node["html"] = html_table(columns, rows, caption=caption, css=css)
-        node["head"], node["body"] = [column.heading for column in columns], cell_texts(columns, rows)
-        self.set_source_info(node)
-        return node
-
-
-class RecordedTable(_TableDirective):
+class RecordedTable(RecordedDirective):
     """A CSV; a column called ``median_us`` gets the heading “median”, and its values their unit."""
 
     option_spec: ClassVar[Options] = {
@@ -63,11 +49,11 @@ class RecordedTable(_TableDirective):
         return [self.table(columns, rows, caption=self.options.get("caption") or self.name_asked)]
 
 
-class KernelNameTable(_TableDirective):
+class KernelNameTable(RecordedDirective):
     """Every kernel of a trace, or those that ``:kernel:`` matches, each name once."""
 
     option_spec: ClassVar[Options] = {
-        "kernel": text_option("a pattern: only the kernels so named"),
+        "kernel": text_option("a pattern: only the kernels with such names"),
         **RecordedDirective.option_spec,
     }
 

@@ -30,11 +30,11 @@ class Timeline(RecordedDirective):
         "step": Option(
             steps,
             "the number of a step as in ``ProfilerStep#3``; several, ``2, 3``; or ``all`` for the whole "
-            "trace. If not given: the step of median length, that which the medians in sentences speak of",
+            "trace. If not given: the step of median length, the one that medians in sentences describe",
         ),
         "zoom": text_option(
-            "a pattern: from the begin of the first op, annotation or call so named to the end of what it "
-            "started"
+            "a pattern: from the start of the first op, annotation or call with such a name to the end of "
+            "what it started"
         ),
         "highlight": Option(patterns, "patterns: the bars to point out"),
         "title": text_option("the text over the figure"),

@@ -9,12 +9,12 @@ from docutils.nodes import Node
 from docutils.parsers.rst import directives
 
 from kinetoscope.book.directive import Option, Options, RecordedDirective
-from kinetoscope.book.nodes import recorded_table, timeline
+from kinetoscope.book.nodes import timeline
 from kinetoscope.book.timeline import timeline_node
 from kinetoscope.book.trace_assets import show_trace
 from kinetoscope.draw.layout import TimelineOptions, choose_window
 from kinetoscope.draw.palette import CHANGE_LABELS, CHANGE_SIGNS
-from kinetoscope.draw.table import cell_texts, event_places, html_table
+from kinetoscope.draw.table import event_places
 from kinetoscope.draw.viewer_data import page_json
 from kinetoscope.draw.views import CHANGE_COLUMNS, change_row
 from kinetoscope.measure.compare import DEFAULT_KINDS, Pair, changes, compare
@@ -74,14 +74,7 @@ class TraceCompare(RecordedDirective):
         keys = [show_trace(self.env, name, self.machine_asked) for name in self.arguments]
         rows = [_row(pair, *keys) for pair in pairs]
         caption = f"From {self.arguments[0]} to {self.arguments[1]}, a step each"
-        node = recorded_table()
-        node["html"] = html_table(CHANGE_COLUMNS, rows, caption=caption, trace=" ".join(keys))
-        node["head"], node["body"] = (
-            [column.heading for column in CHANGE_COLUMNS],
-            cell_texts(CHANGE_COLUMNS, rows),
-        )
-        self.set_source_info(node)
-        return node
+        return self.table(CHANGE_COLUMNS, rows, caption=caption, trace=" ".join(keys))
 
 
 def _paired(pairs: list[Pair], told: tuple[Kind, ...], figures: list[str]) -> str:
