@@ -19,6 +19,7 @@ from kinetoscope.book import (
     plot,
     site,
     trace_assets,
+    viewer_assets,
 )
 from kinetoscope.book.claims import Claim, Published, Reported, When
 from kinetoscope.book.config import VALUES
@@ -36,7 +37,6 @@ from kinetoscope.book.reference_tables import ReferenceTable, document_options
 from kinetoscope.book.tables import KernelNameTable, RecordedTable
 from kinetoscope.book.timeline import Timeline
 from kinetoscope.book.trace_compare import TraceCompare
-from kinetoscope.book.viewer_assets import setup_viewer
 from kinetoscope.draw.viewer import FIGURE_STYLE, STATIC
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_env_collector(PageDataCollector)
     app.add_css_file(FIGURE_STYLE)
     app.add_css_file("kinetoscope.css")
-    setup_viewer(app)
+    viewer_assets.add_viewer_loader(app)
     _connect(app)
     return {"version": __version__, "env_version": 7, "parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -124,6 +124,7 @@ def _connect(app: Sphinx) -> None:
     app.connect("build-finished", site.draw_card)
     app.connect("build-finished", site.remove_unpublished)
     app.connect("build-finished", claims.write_claims_json)
+    app.connect("build-finished", viewer_assets.write_viewer)
     app.connect("build-finished", trace_assets.write_trace_files)
     app.connect("build-finished", build_setup.fail_if_not_recorded)
 

@@ -85,12 +85,15 @@ class RecordedDirective(BookDirective):
         )
     }
 
+    name_asked = ""
+    """the NAME that is being shown; a directive about several shows one after the other"""
     _captions: dict[str, list[Node]] | None = None
     _serials: list[int]
     _ids = 0
 
     def run(self) -> list[Node]:
         self._serials = []
+        self.name_asked = str(self.arguments[0])
         if self.machine_asked or len(self.context.reading) == 1:
             return self.show()
         self._captions = for_each_copy(self.env, self.parse_content_to_nodes(), self.state.document)
@@ -109,10 +112,6 @@ class RecordedDirective(BookDirective):
         if self._captions is None:
             return self.parse_content_to_nodes()
         return self._captions[self.context.shown]
-
-    @property
-    def name_asked(self) -> str:
-        return str(self.arguments[0])
 
     @property
     def machine_asked(self) -> str | None:

@@ -72,23 +72,20 @@ class Rung(RecordedDirective):
         "doc": text_option("the page that the rung leads to, as in a ``doc`` role; it must be given"),
         "title": text_option("the words of the link, in place of the page's own title"),
     }
-    _name = ""
-
-    @property
-    def name_asked(self) -> str:
-        return self._name
 
     def run(self) -> list[Node]:
         # Not once for each machine, as others are: the ladder copies its rungs for each machine.
         made = rung("")
         self.set_source_info(made)
         if "doc" not in self.options:
-            self._name = self.arguments[0]
-            return self.refuse("option", f"rung {self._name}: say where it leads, as in :doc: read/linear")
+            self.name_asked = self.arguments[0]
+            return self.refuse(
+                "option", f"rung {self.name_asked}: say where it leads, as in :doc: read/linear"
+            )
         made += nodes.paragraph("", "", self._link(), classes=["ks-rung-title"])
         made += self.parse_content_to_nodes()
         for name in self.arguments[0].split():
-            self._name = name
+            self.name_asked = name
             made += for_each_machine(self.env, self.show)
         return [made]
 
@@ -97,8 +94,8 @@ class Rung(RecordedDirective):
         if trace is None:
             return self.nothing_to_show()
         drawn = frame("", self._line(bool(trace.kernels)))
-        drawn["strip"] = strip(trace, self._name)
-        drawn["alt"] = f"{self._name}. {describe(trace, lay_out(trace, width=WIDE_PX))}"
+        drawn["strip"] = strip(trace, self.name_asked)
+        drawn["alt"] = f"{self.name_asked}. {describe(trace, lay_out(trace, width=WIDE_PX))}"
         return [drawn]
 
     def _link(self) -> Node:
@@ -114,14 +111,16 @@ class Rung(RecordedDirective):
         return link
 
     def _line(self, has_kernels: bool) -> Node:
-        line = nodes.paragraph("", "", nodes.literal(self._name, self._name), classes=["ks-frame-name"])
+        line = nodes.paragraph(
+            "", "", nodes.literal(self.name_asked, self.name_asked), classes=["ks-frame-name"]
+        )
         if not has_kernels:
             line += nodes.inline("", "no kernel", classes=["ks-frame-number"])
             return line
         number = nodes.inline(classes=["ks-frame-number"])
         for expression, after in (
-            (f"count({self._name}.kernels)", " kernel(s), "),
-            (f"time({self._name}.kernels)", " on the GPU"),
+            (f"count({self.name_asked}.kernels)", " kernel(s), "),
+            (f"time({self.name_asked}.kernels)", " on the GPU"),
         ):
             computed = compute(self.env, expression, self.get_location)
             if computed is None:

@@ -32,14 +32,12 @@ FOLDER = "_kinetoscope"
 """in the site"""
 
 
-def trace_key(context: BuildContext, name: str, machine: str | None = None) -> str:
-    """``MACHINE/NAME``, which is what pages and scripts call a trace."""
-    return f"{machine or context.shown}/{name}"
-
-
 def show_trace(env: BuildEnvironment, name: str, machine: str | None = None) -> str:
-    """Notes that the page being read shows a trace, so that the site gets its files; returns its key."""
-    key = trace_key(context_of(env), name, machine)
+    """Notes that the page being read shows a trace, so that the site gets its files.
+
+    Returns its key, ``MACHINE/NAME``, which is what pages and scripts call the trace.
+    """
+    key = f"{machine or context_of(env).shown}/{name}"
     this_page(env).traces[key] = None
     return key
 

@@ -40,7 +40,7 @@ class TraceCompare(RecordedDirective):
     def show(self) -> list[Node]:
         traces = []
         for name in self.arguments:
-            self.asked = name
+            self.name_asked = name
             trace = self.find(self.context.trace)
             if trace is None:
                 return self.nothing_to_show()
@@ -51,16 +51,12 @@ class TraceCompare(RecordedDirective):
         figures = [] if "no-timelines" in self.options else self._figures(before, after, pairs, kinds)
         return [*figures, self._table(pairs), *self.caption()]
 
-    @property
-    def name_asked(self) -> str:
-        return getattr(self, "asked", str(self.arguments[0]))
-
     def _figures(self, before: Trace, after: Trace, pairs: list[Pair], kinds: tuple[Kind, ...]) -> list[Node]:
         # One scale: both windows are as long as the longer of the two.
         longest = max(choose_window(trace, TimelineOptions()).dur for trace in (before, after))
         figures: list[timeline] = []
         for name, trace, of_trace in zip(self.arguments, (before, after), changes(pairs), strict=True):
-            self.asked = name
+            self.name_asked = name
             when = "After: " if figures else "Before: "
             caption = nodes.paragraph("", "", nodes.Text(when), nodes.literal(name, name))
             options = TimelineOptions(at_least=longest, changes=of_trace)
