@@ -28,27 +28,31 @@ if TYPE_CHECKING:
 Visitors = tuple[Callable[[Any, Any], None], Callable[[Any, Any], None] | None]
 """A visit and a depart function, as for ``app.add_node(node, html=...)``"""
 NodeVisitors = dict[type[nodes.Element], Visitors]
-Text = str | Callable[[Any], str]
-"""What HTML shows: a text, or what a function returns for the node"""
+Markup = str | Callable[[Any], str]
+"""HTML, or a function that makes it of a node"""
 
 
-def around(before: Text, after: Text) -> Visitors:
+def around(before: Markup, after: Markup) -> Visitors:
     """Writes ``before``, the node's children, ``after``."""
 
-    def write(text: Text) -> Callable[[Any, Any], None]:
-        return lambda translator, node: translator.body.append(text(node) if callable(text) else text)
+    def write(markup: Markup) -> Callable[[Any, Any], None]:
+        return lambda translator, node: translator.body.append(_written(markup, node))
 
     return write(before), write(after)
 
 
-def in_place_of(text: Text) -> Visitors:
-    """Writes ``text``, and nothing of the node's children."""
+def in_place_of(markup: Markup) -> Visitors:
+    """Writes ``markup``, and nothing of the node's children."""
 
     def visit(translator: Any, node: nodes.Element) -> None:
-        translator.body.append(text(node) if callable(text) else text)
+        translator.body.append(_written(markup, node))
         raise nodes.SkipNode
 
     return visit, None
+
+
+def _written(markup: Markup, node: nodes.Element) -> str:
+    return markup(node) if callable(markup) else markup
 
 
 class OwnNode(nodes.General, nodes.Element):

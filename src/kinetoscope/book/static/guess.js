@@ -1,13 +1,13 @@
 /* A guess: choose, commit, then see whether the recording agrees.
-   Without this script the choices are radio buttons and the answer opens; nothing is kept anywhere. */
+   Without this script the choices are radio buttons and the answer opens.  Nothing is stored. */
 (() => {
   "use strict";
 
-  /** What is read aloud when a choice misses: an invitation, for that is why the question was asked. */
+  /** What a wrong choice gets: an invitation to read on. */
   const MISSED = "A guess that misses is the one that teaches something: here is what the machine did.";
 
   /**
-   * An element with text.
+   * Make an element with text.
    * @param {string} tag
    * @param {string} name its class
    * @param {string} text
@@ -23,7 +23,7 @@
   /** @param {Element | null | undefined} element */
   const textOf = (element) => (element?.textContent ?? "").trim().replace(/\s+/g, " ");
 
-  /** One box. */
+  /** One box with a question. */
   class Guess {
     /** @param {HTMLElement} box */
     constructor(box) {
@@ -62,7 +62,7 @@
       picture?.addEventListener("keydown", (event) => event.key !== "Tab" && event.key !== "Shift" && unveil());
     }
 
-    /** The choice is final: say what became of it. */
+    /** Make the choice final, and say whether it was right. */
     commit() {
       this.chosen = this.labels.find((label) => label.querySelector("input")?.checked);
       if (!this.chosen) {
@@ -72,18 +72,18 @@
       }
       this.answer.open = true;
       this.show();
-      // a script's focus shows no ring after a click, and does after a key
+      // The browser draws a focus ring after a key, and none after a click.
       this.verdict.focus({ preventScroll: true });
       this.verdict.scrollIntoView({ block: "nearest" });
     }
 
-    /** The right choice as the recording that is shown has it; empty where it has none. */
+    /** The right choice on the machine shown; empty if its recording has none. */
     right() {
       const said = [...this.evidence.querySelectorAll(".ks-right strong")];
       return textOf(said.find((one) => one.getClientRects().length > 0));
     }
 
-    /** Make the box look as its answer does: open or closed, after a choice or without one. */
+    /** Make the box follow its answer: open or closed, after a choice or without one. */
     show() {
       if (!this.answer.open && !this.chosen) {
         this.settle("asked", "");
@@ -133,7 +133,7 @@
   /** @type {Map<Element, Guess>} */
   const guesses = new Map();
 
-  /** What is on the page, and what another recording has brought onto it. */
+  /** Set up the boxes of the page, with those that another recording has brought onto it. */
   function ask() {
     for (const box of document.querySelectorAll(".ks-guess")) {
       const known = guesses.get(box);

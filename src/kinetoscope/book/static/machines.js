@@ -1,20 +1,20 @@
-// The switch between recordings.  What a page shows of one machine stands in a box of class ks-for, with ks-on-N
-// for the N-th machine; what it does not show at first is in templates.  Loaded in the head, before anything is
-// drawn: nobody is to see numbers of a machine they did not choose, not even for a moment.
+// The switch between recordings.  What a page shows of the N-th machine is in a box of the classes ks-for and
+// ks-on-N; what it does not show at first is in templates.  The script is loaded in the head, before anything is
+// drawn, so that nobody sees the numbers of a machine they did not choose, not even for a moment.
 (() => {
   "use strict";
   const kinetoscope = (globalThis.kinetoscope ??= {});
   const KEY = "kinetoscope-machine";
   const root = document.documentElement;
-  /** @type {string[]} the machines by number; the first is the one that the page shows by itself */
+  /** @type {string[]} the machines by number; the page shows the first one until another is chosen */
   const machines = JSON.parse(document.currentScript.dataset.machines);
 
-  /** @returns {number} what was chosen on an earlier page of this visit */
+  /** @returns {number} the machine chosen on an earlier page of this visit */
   function remembered() {
     try {
       return Math.max(0, machines.indexOf(sessionStorage.getItem(KEY)));
     } catch {
-      return 0; // storage may be forbidden
+      return 0; // the browser may forbid storage
     }
   }
 
@@ -23,11 +23,11 @@
     try {
       sessionStorage.setItem(KEY, machines[number]);
     } catch {
-      // then the choice ends with the page
+      // the choice is for this page only
     }
   }
 
-  /** @returns {string} the id in the address; a timeline adds to it where the reader was */
+  /** @returns {string} the id in the address, without the place in a timeline that may follow it */
   function addressed() {
     try {
       return decodeURIComponent(location.hash.slice(1).split("@")[0]);
@@ -36,10 +36,10 @@
     }
   }
 
-  /** @param {Element | null | undefined} box @returns {number} a machine that has it, or -1 */
+  /** @param {Element | null | undefined} box @returns {number} a machine that has this box, or -1 */
   const machineOf = box => machines.findIndex((_, number) => box?.classList.contains(`ks-on-${number}`));
 
-  /** @returns {number} the machine that the address leads to, or -1 where all have what it leads to */
+  /** @returns {number} the machine that has what the address leads to, or -1 if all have it */
   function asked() {
     const id = addressed();
     if (!id) return -1;
@@ -47,12 +47,12 @@
     return machineOf(box ?? [...document.querySelectorAll("template")].find(one => one.content.getElementById(id)));
   }
 
-  /** @param {number} number of the machine whose templates are to become part of the page, for good */
+  /** @param {number} number of the machine whose templates become part of the page, for good */
   function bringOut(number) {
     for (;;) {
       const templates = document.querySelectorAll(`template.ks-on-${number}`);
       if (!templates.length) return;
-      // a template can hold others, which are found once it is out
+      // A template can hold others, which are found in the next round.
       for (const template of templates) template.replaceWith(template.content);
     }
   }
@@ -62,7 +62,7 @@
     bringOut(number);
     for (const box of document.querySelectorAll(".ks-for")) {
       box.hidden = !box.classList.contains(`ks-on-${number}`);
-      // a section that is not there is not in the contents
+      // The contents do not list a section that is hidden.
       const links = box.id ? document.querySelectorAll(`li > a[href="#${CSS.escape(box.id)}"]`) : [];
       for (const link of links) link.parentElement.hidden = box.hidden;
     }
@@ -76,7 +76,7 @@
   root.classList.add("ks-can-switch");
   if (remembered() || location.hash) root.classList.add("ks-switching");
 
-  // "interactive" is before the deferred scripts, which so find all that is shown
+  // "interactive" comes before the deferred scripts, so they find everything that is shown.
   document.addEventListener("readystatechange", () => {
     if (document.readyState !== "interactive") return;
     try {
@@ -92,10 +92,10 @@
     const number = Number(event.target.value);
     remember(number);
     show(number);
-    // else the page, loaded again, would go back to where the address leads
+    // Otherwise the page, loaded again, would switch back to the machine of the address.
     if (![-1, number].includes(asked())) history.replaceState(null, "", location.pathname + location.search);
   });
-  // a page that the browser kept while another machine was chosen elsewhere
+  // The browser may have kept this page while another machine was chosen on another page.
   addEventListener("pageshow", event => {
     if (event.persisted) show(remembered());
   });
