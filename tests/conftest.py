@@ -116,6 +116,12 @@ class Page(HTMLParser):
         )
 
 
+@functools.cache
+def _parsed(path: Path, changed: int) -> Page:
+    """Parse each page once in a process: many tests look at all of them."""
+    return Page(path)
+
+
 @dataclass(frozen=True)
 class Build:
     """A tree to build the book in, and the result of building it."""
@@ -159,7 +165,8 @@ class Build:
         return [name for name in found if not name.startswith("_")]
 
     def page(self, name: str) -> Page:
-        return Page(self.html / f"{name}.html")
+        path = self.html / f"{name}.html"
+        return _parsed(path, path.stat().st_mtime_ns)
 
     def target(self, page: Page, link: str) -> Path:
         """The file that an address on a page leads to."""

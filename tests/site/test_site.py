@@ -19,18 +19,21 @@ RECORDINGS = ROOT / "docs" / "recordings"
 TRACES = sorted(RECORDINGS.rglob("*.json.gz"))
 CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "read").glob("*.md") if path.stem != "index")
 
-# What the machine has to do for one build, in a test that shares its cores: "in seconds", with all examples.
+# CPU time of one build with all examples. Where others use the cores as well, the same work takes up to twice
+# as much; a build by several processes that takes longer than its CPU time shows that they do.
 CPU_SECONDS = 30
+BUSY = 2
 # Nobody on a train waits for more; the figure of each page is printed at the end of the run.
 HEAVIEST_PAGE = 4_000_000
 
 
 def test_is_built_without_a_warning_and_without_torch(built, say) -> None:
-    say(f"built in {built.seconds:.1f} s, {built.cpu_seconds:.1f} s of CPU time (limit {CPU_SECONDS} s)")
+    limit = CPU_SECONDS * (BUSY if built.seconds > built.cpu_seconds else 1)
+    say(f"built in {built.seconds:.1f} s, {built.cpu_seconds:.1f} s of CPU time (limit {limit} s)")
     assert built.status == 0, built.err[-4000:]
     assert built.err == ""
     assert "build succeeded." in built.out
-    assert built.cpu_seconds < CPU_SECONDS
+    assert built.cpu_seconds < limit
 
 
 def test_torch_could_not_have_been_imported(own_tree, built) -> None:
