@@ -48,7 +48,7 @@ def test_summary_for_people(run: Run, sample: Find, small: Find) -> None:
     lines = dict(re.split(r" {2,}", line, maxsplit=1) for line in done.out.splitlines()[:10])
     assert done.status == 0
     assert lines["kernels"] == "15"
-    assert lines["kernel sum"] == "693 µs, durations added up"
+    assert lines["kernel sum"] == "693 µs (durations added up)"
     assert lines["steps"] == "3 (number 2, 3, 4)"
     assert lines["linked"].startswith("21 of 21 ")
     assert "Nothing in the file had to be repaired" in done.out

@@ -37,35 +37,15 @@ def run_summary(options: argparse.Namespace) -> int:
 
 def _text(trace: Trace, summary: Summary) -> str:
     from kinetoscope.measure.printing import printed
-    from kinetoscope.measure.summary import busy_by_device, kind_counts
+    from kinetoscope.measure.summary import busy_by_device, summary_lines
 
-    kinds = ", ".join(f"{number} {kind.value}" for kind, number in kind_counts(trace).items())
-    steps = ", ".join(str(step.number) for step in trace.steps_at[:12])
-    more = f" and {summary.steps - 12} more" if summary.steps > 12 else ""
-    busy = printed(summary.gpu_busy_ns, "ns")
-    if summary.gpu_span_ns:
-        busy += f", {printed(summary.gpu_busy_ns / summary.gpu_span_ns, 'share')} of the span"
-    by_device = busy_by_device(trace)
-    activities = summary.linked + summary.unlinked
-    lines = [
-        ("trace", trace.path),
-        ("devices", _devices(trace.device_names) or "none named"),
-        ("events", f"{summary.events} ({kinds})" if kinds else "0"),
-        ("steps", f"{summary.steps} (number {steps}{more})" if steps else "0"),
-        ("streams", str(summary.streams)),
-        ("kernels", str(summary.kernels)),
-        ("kernel sum", f"{printed(summary.kernel_sum_ns, 'ns')}, durations added up"),
-        ("GPU busy", f"{busy}; kernels and copies, overlaps counted once"),
-        *(
-            (
-                f"  device {device}",
-                f"{printed(time, 'ns')}{'' if process == device else f', process {process}'}",
-            )
-            for (process, device), time in (by_device.items() if len(by_device) > 1 else ())
-        ),
-        ("GPU span", f"{printed(summary.gpu_span_ns, 'ns')}, from the first to the last of them"),
-        ("linked", f"{summary.linked} of {activities} kernels and copies to a launch in the file"),
-    ]
+    lines = [("trace", trace.path), ("devices", _devices(trace.device_names) or "none named")]
+    for label, value, what in summary_lines(trace, summary):
+        lines.append((label, f"{value} ({what})" if what else value))
+        by_device = busy_by_device(trace) if label == "GPU busy" else {}
+        for (process, device), time in by_device.items() if len(by_device) > 1 else ():
+            whose = "" if process == device else f", process {process}"
+            lines.append((f"  device {device}", f"{printed(time, 'ns')}{whose}"))
     size = max(len(name) for name, _ in lines)
     text = [f"{name.ljust(size)}  {' '.join(value.split())}" for name, value in lines]
     text.append("")

@@ -22,7 +22,7 @@ from kinetoscope.draw.viewer import figure_style, read_static, viewer_script, vi
 from kinetoscope.draw.viewer_data import page_json, trace_data
 from kinetoscope.draw.views import VIEWS, choose_rows
 from kinetoscope.measure.printing import printed
-from kinetoscope.measure.summary import kind_counts, summarize
+from kinetoscope.measure.summary import kind_counts, summarize, summary_lines
 from kinetoscope.trace.events import Kind
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def page_html(trace: Trace, *, name: str, steps: StepChoice = None, version: str
         figure,
         "</section>",
         "<section>\n<h2>The whole trace in numbers</h2>",
-        _numbers(summary),
+        _numbers(trace, summary),
         "" if summary.findings else _findings(summary),
         "</section>",
         *(
@@ -118,7 +118,7 @@ def fragment(trace: Trace) -> str:
     summary = summarize(trace)
     style = figure_style() + read_static("summary.css")
     figure = draw_figure(trace, ident=f"kinetoscope-{next(_idents)}")
-    return f"<style>{style}</style>\n{figure.html()}{_numbers(summary)}\n{_findings(summary)}\n"
+    return f"<style>{style}</style>\n{figure.html()}{_numbers(trace, summary)}\n{_findings(summary)}\n"
 
 
 def _tables(trace: Trace, key: str) -> Iterator[tuple[str, str]]:
@@ -182,23 +182,12 @@ _NOT_DRAWN = {
 """Kinds of events that the timeline leaves out, and the words for them"""
 
 
-def _numbers(summary: Summary) -> str:
-    busy = printed(summary.gpu_busy_ns / summary.gpu_span_ns, "share") if summary.gpu_span_ns else "–"
-    activities = summary.linked + summary.unlinked
-    entries = [
-        (f"{summary.events:,}", "events"),
-        (f"{summary.kernels:,}", "kernels"),
-        (printed(summary.kernel_sum_ns, "ns"), "kernel time, durations added up"),
-        (printed(summary.gpu_busy_ns, "ns"), "GPU busy: kernels and copies, what overlaps counted once"),
-        (busy, f"of the {printed(summary.gpu_span_ns, 'ns')} from the first to the last of them"),
-        (f"{summary.linked:,} of {activities:,}", "kernels and copies with a known launch"),
-        (f"{summary.steps:,}", "steps"),
-        (f"{summary.streams:,}", "streams"),
-    ]
-    inside = "".join(
-        f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>" for value, label in entries
+def _numbers(trace: Trace, summary: Summary) -> str:
+    entries = "".join(
+        f"<div><dt>{escape(f'{label}: {what}' if what else label)}</dt><dd>{escape(value)}</dd></div>"
+        for label, value, what in summary_lines(trace, summary)
     )
-    return f'<dl class="ks-sums">{inside}</dl>'
+    return f'<dl class="ks-sums">{entries}</dl>'
 
 
 def _findings(summary: Summary) -> str:

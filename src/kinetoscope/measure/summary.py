@@ -9,6 +9,7 @@ import numpy as np
 
 from kinetoscope.measure.device import total
 from kinetoscope.measure.intervals import Union
+from kinetoscope.measure.printing import printed
 from kinetoscope.trace import Kind
 from kinetoscope.trace.columns import CODE
 from kinetoscope.trace.events import columns_of
@@ -66,6 +67,27 @@ def summarize(trace: Trace) -> Summary:
         streams=len({(lane.pid, lane.device, lane.stream) for lane in lanes}),
         findings=list(trace.findings),
     )
+
+
+def summary_lines(trace: Trace, summary: Summary) -> list[tuple[str, str, str]]:
+    """The numbers of a summary as texts: each one's name, its value, and what it counts (or nothing)."""
+    kinds = ", ".join(f"{number} {kind.value}" for kind, number in kind_counts(trace).items())
+    numbers = ", ".join(str(step.number) for step in trace.steps_at[:12])
+    more = f" and {summary.steps - 12} more" if summary.steps > 12 else ""
+    busy = "kernels and copies, overlaps counted once"
+    if summary.gpu_span_ns:
+        busy = f"{printed(summary.gpu_busy_ns / summary.gpu_span_ns, 'share')} of the span; {busy}"
+    linked = f"{summary.linked:,} of {summary.linked + summary.unlinked:,}"
+    return [
+        ("events", f"{summary.events:,}", kinds),
+        ("steps", f"{summary.steps:,}", f"number {numbers}{more}" if numbers else ""),
+        ("streams", f"{summary.streams:,}", ""),
+        ("kernels", f"{summary.kernels:,}", ""),
+        ("kernel sum", printed(summary.kernel_sum_ns, "ns"), "durations added up"),
+        ("GPU busy", printed(summary.gpu_busy_ns, "ns"), busy),
+        ("GPU span", printed(summary.gpu_span_ns, "ns"), "from the first to the last of them"),
+        ("linked", linked, "kernels and copies whose launch is in the file"),
+    ]
 
 
 def kind_counts(trace: Trace) -> dict[Kind, int]:
