@@ -164,7 +164,8 @@ def test_a_picture_of_each_kind(run: Run, sample: Find, tmp_path: Path) -> None:
     root = ElementTree.fromstring(picture)
     assert (root.get("width"), root.get("height")) == tuple(root.get("viewBox", "").split()[2:])
     assert [child.tag.rpartition("}")[2] for child in root][:4] == ["title", "desc", "style", "rect"]
-    assert "var(" not in picture
+    assert "var(" not in picture and "*/" not in picture
+    assert ".ks-svg .ks-gemm text { fill: #ffffff; }" in picture
     assert "ks-marked" in picture
 
 
@@ -176,7 +177,7 @@ def test_dark_is_dark_and_width_is_kept(run: Run, sample: Find, tmp_path: Path) 
         pictures.append(out.read_text(encoding="utf-8"))
     light, dark = pictures
     assert 'width="500"' in light and "prefers-color-scheme" in light
-    assert ".ks-surface{fill:#14181e}" in dark and "prefers-color-scheme" not in dark
+    assert ".ks-surface { fill: #14181e; }" in dark and "prefers-color-scheme" not in dark
 
 
 @pytest.mark.parametrize(

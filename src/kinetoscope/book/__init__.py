@@ -37,7 +37,7 @@ from kinetoscope.book.reference_tables import ReferenceTable, document_options
 from kinetoscope.book.tables import KernelNameTable, RecordedTable
 from kinetoscope.book.timeline import Timeline
 from kinetoscope.book.trace_compare import TraceCompare
-from kinetoscope.draw.viewer import FIGURE_STYLE, STATIC
+from kinetoscope.draw.viewer import FIGURE_STYLE, figure_style
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -130,4 +130,7 @@ def _connect(app: Sphinx) -> None:
 
 
 def _add_static(app: Sphinx, config: Config) -> None:
-    config.html_static_path += [str(Path(__file__).with_name("static")), str(STATIC / FIGURE_STYLE)]
+    style = Path(app.doctreedir) / FIGURE_STYLE
+    style.parent.mkdir(parents=True, exist_ok=True)
+    style.write_text(figure_style(), encoding="utf-8")
+    config.html_static_path += [str(Path(__file__).with_name("static")), str(style)]

@@ -7,7 +7,7 @@ one decimal and ids come from the caller, so that the same trace always gives th
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from kinetoscope.draw.describe import describe, facts, headline
 from kinetoscope.draw.layout import lay_out
 from kinetoscope.draw.names import clean
 from kinetoscope.draw.palette import CHANGE_LABELS, CHANGE_SIGNS, DARK, KIND_LABELS, LIGHT
+from kinetoscope.draw.viewer import read_static
 from kinetoscope.measure.printing import format_time
 
 if TYPE_CHECKING:
@@ -247,16 +248,8 @@ def _text(text: str) -> str:
 
 # --- a file of its own --------------------------------------------------------------------------------------
 
-_FIXED_RULES = """\
-.ks-svg{font-family:system-ui,"Segoe UI",Roboto,"Helvetica Neue",Arial,"DejaVu Sans",sans-serif}
-.ks-svg{font-kerning:none}
-.ks-svg .ks-note,.ks-svg .ks-tick{text-anchor:middle}
-.ks-svg .ks-lane,.ks-svg .ks-beside{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}
-.ks-bar .ks-left,.ks-bar .ks-time{text-anchor:end}
-.ks-grid,.ks-launch path{fill:none}
-.ks-bar rect{stroke-width:.75}
-.ks-svg .ks-faded{opacity:.32}
-.ks-svg .ks-is-gone rect{stroke-dasharray:3 2}
+_FONT = """\
+.ks-svg { font-family: system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, "DejaVu Sans", sans-serif; }
 """
 
 
@@ -270,38 +263,30 @@ def standalone_svg(layout: Layout, *, title: str, description: str, dark: bool =
     drawing = svg(layout, ident="timeline", title=title, description=description)
     opening, _, rest = drawing.partition(">")
     size = f' width="{layout.width:g}" height="{layout.height:g}"'
-    rules = _color_rules(DARK if dark else LIGHT)
+    rules = _FONT + _rules(DARK if dark else LIGHT)
     if not dark:
-        rules += f"@media (prefers-color-scheme:dark){{\n{_color_rules(DARK)}}}\n"
+        rules += f"@media (prefers-color-scheme:dark){{\n{_rules(DARK)}}}\n"
     ground = '<rect class="ks-surface" width="100%" height="100%"/>'
     # Screen readers look for title and desc first, so the style comes after them.
     head, desc, body = rest.partition("</desc>")
-    return f"{opening}{size}>{head}{desc}\n<style>{_FIXED_RULES}{rules}</style>\n{ground}{body}\n"
+    return f"{opening}{size}>{head}{desc}\n<style>{rules}</style>\n{ground}{body}\n"
 
 
-def _color_rules(theme: Theme) -> str:
-    plain = theme.plain
-    rules = [
-        f".ks-surface{{fill:{plain['surface']}}}",
-        f".ks-svg text{{fill:{plain['text']}}}",
-        f".ks-svg .ks-note,.ks-svg .ks-tick,.ks-svg .ks-lane{{fill:{plain['muted']}}}",
-        f".ks-svg .ks-lane,.ks-svg .ks-beside{{stroke:{plain['band']}}}",
-        f".ks-band{{fill:{plain['band']}}}",
-        f".ks-idle{{fill:{plain['idle']}}}",
-        f".ks-grid{{stroke:{plain['grid']}}}",
-        f".ks-launch path{{stroke:{plain['arrow']};stroke-width:1.1}}",
-        f".ks-launch .ks-head{{fill:{plain['arrow']};stroke:none}}",
-    ]
-    for name, color in theme.kinds.items():
-        rules += [
-            f".ks-{name} rect{{fill:{color.fill};stroke:{color.edge}}}",
-            f".ks-svg .ks-{name} text{{fill:{color.ink}}}",
-        ]
-    rules += [
-        f".ks-svg .ks-bar .ks-beside{{fill:{plain['text']};stroke:{plain['band']}}}",
-        f".ks-svg .ks-on-gpu .ks-beside{{stroke:{plain['idle']}}}",
-        f".ks-svg .ks-bar .ks-beside tspan{{fill:{plain['muted']}}}",
-        f".ks-bar.ks-marked rect{{stroke:{plain['highlight']};stroke-width:2.5}}",
-        f".ks-svg .ks-is-gone rect,.ks-svg .ks-is-new rect{{stroke:{plain['text']};stroke-width:1.75}}",
-    ]
+def _rules(theme: Theme) -> str:
+    """Return the rules of ``drawing.css``, one to a line there, with a theme's colors for the variables."""
+    rules = [f".ks-surface {{ fill: {theme.plain['surface']}; }}"]
+    for rule in read_static("drawing.css").splitlines():
+        if "{" not in rule:  # a line of a comment
+            continue
+        if "--ks-fill" in rule or "--ks-ink" in rule:
+            rules += [
+                _colored(rule.replace(".ks-bar", f".ks-{kind}"), asdict(color))
+                for kind, color in theme.kinds.items()
+            ]
+        else:
+            rules.append(_colored(rule, theme.plain))
     return "\n".join(rules) + "\n"
+
+
+def _colored(rule: str, colors: dict[str, str]) -> str:
+    return re.sub(r"var\(--ks-(\w+)\)", lambda variable: colors[variable[1]], rule)

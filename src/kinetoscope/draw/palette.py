@@ -3,9 +3,6 @@
 A color says what kind of event something is, and nothing else; in a comparison of two traces, signs and
 outlines say what became of an event.
 
-``static/kinetoscope-figures.css`` holds the same colors between two markers.  ``python -m
-kinetoscope.draw.palette`` prints that part, and a test compares the two.
-
 On one kind of lane the fills differ in lightness, not only in hue, so that color-blind readers and gray
 print can tell them apart.  ``ink`` on ``fill`` reaches the contrast that WCAG AA asks of small text.
 """
@@ -122,38 +119,27 @@ def kind_class(event: Event) -> str:
             return "op"
 
 
-def css_variables(theme: Theme) -> str:
-    """Return the theme as CSS custom properties, one to a line."""
-    lines = [f"--ks-{name}: {value};" for name, value in theme.plain.items()]
-    for name, color in theme.kinds.items():
-        lines += [
-            f"--ks-{name}: {color.fill};",
-            f"--ks-{name}-ink: {color.ink};",
-            f"--ks-{name}-edge: {color.edge};",
-        ]
-    return "\n".join(lines)
-
-
 def css() -> str:
-    """Return the part of the stylesheet between its ``palette`` markers."""
-
-    def block(selector: str, theme: Theme, indent: str = "") -> str:
-        body = "\n".join(f"{indent}    {line}" for line in css_variables(theme).splitlines())
-        return f"{indent}{selector} {{\n{body}\n{indent}}}\n"
-
-    return (
-        block(':root,\nhtml[data-theme="light"]', LIGHT)
-        # A figure follows the page's theme, not the system's: a theme without a dark side stays light.
-        + "\n@media (prefers-color-scheme: dark) {\n"
-        + block('body[data-theme="auto"]', DARK, "    ")
-        + "}\n\n"
-        + block('html[data-theme="dark"],\nbody[data-theme="dark"]', DARK)
-        # Paper is white even if the screen is dark.
-        + "\n@media print {\n"
-        + block("html, html[data-theme], body[data-theme]", LIGHT, "    ")
-        + "}\n"
+    """Return both themes as CSS custom properties, and the colors of each kind of bar as its class's own."""
+    kinds = "".join(
+        f".ks-{kind} {{ --ks-fill: var(--ks-{kind}); --ks-ink: var(--ks-{kind}-ink);"
+        f" --ks-edge: var(--ks-{kind}-edge); }}\n"
+        for kind in LIGHT.kinds
     )
+    # A figure follows the page's theme, not the system's: a theme without a dark side stays light.  Paper is
+    # white even if the screen is dark.
+    return (
+        f':root, html[data-theme="light"] {{\n{_variables(LIGHT)}}}\n'
+        "@media screen and (prefers-color-scheme: dark) {\n"
+        f'body[data-theme="auto"] {{\n{_variables(DARK)}}}\n}}\n'
+        "@media screen {\n"
+        f'html[data-theme="dark"], body[data-theme="dark"] {{\n{_variables(DARK)}}}\n}}\n'
+    ) + kinds
 
 
-if __name__ == "__main__":
-    print(css(), end="")
+def _variables(theme: Theme) -> str:
+    plain = "".join(f"    --ks-{name}: {value};\n" for name, value in theme.plain.items())
+    return plain + "".join(
+        f"    --ks-{kind}: {color.fill}; --ks-{kind}-ink: {color.ink}; --ks-{kind}-edge: {color.edge};\n"
+        for kind, color in theme.kinds.items()
+    )

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from kinetoscope.draw.palette import css
 from kinetoscope.draw.text_metrics import metrics_script
 
 STATIC = Path(__file__).with_name("static")
 """Holds the stylesheets and scripts"""
 
 FIGURE_STYLE = "kinetoscope-figures.css"
-"""Below :data:`STATIC`; a site serves it under this name"""
+"""What a site calls the text of :func:`figure_style`"""
 
 SCRIPTS = (
     "text.js",
@@ -47,7 +48,7 @@ def read_static(*names: str) -> str:
 
 def figure_style() -> str:
     """Return the stylesheet of timelines and tables, which every page with one of them needs."""
-    return read_static(FIGURE_STYLE)
+    return css() + read_static("drawing.css", "figures.css")
 
 
 def viewer_style() -> str:
