@@ -11,12 +11,14 @@ from kinetoscope.measure.printing import brief_time
 from kinetoscope.trace.events import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from kinetoscope.draw.geometry import Layout
     from kinetoscope.trace.events import Event, Trace
 
 _WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
+_ACTIVITIES = {Kind.KERNEL: ("kernel",), Kind.MEMCPY: ("copy", "copies"), Kind.MEMSET: ("memset",)}
+"""What runs on a GPU: the noun, and its plural if that is irregular"""
 _MOST = 4
 """How many names are listed before the rest is only counted"""
 
@@ -77,8 +79,11 @@ def count_word(number: int, noun: str, plural: str | None = None) -> str:
     >>> count_word(1, "kernel"), count_word(3, "copy", "copies"), count_word(40, "op")
     ('one kernel', 'three copies', '40 ops')
     """
-    word = _WORDS[number] if number < len(_WORDS) else str(number)
-    return f"{word} {noun if number == 1 else plural or noun + 's'}"
+    return f"{_number_word(number)} {noun if number == 1 else plural or noun + 's'}"
+
+
+def _number_word(number: int) -> str:
+    return _WORDS[number] if number < len(_WORDS) else str(number)
 
 
 def _scope(trace: Trace, layout: Layout) -> str:
@@ -91,14 +96,13 @@ def _scope(trace: Trace, layout: Layout) -> str:
         return f"The whole trace, {count_word(there, 'step')}" if there else "The whole trace"
     if steps == 1 and there == 1:
         return "The one step of the trace"
-    words = f"{_WORDS[steps] if steps < len(_WORDS) else steps} {'step' if steps == 1 else 'steps'}"
-    return f"{words.capitalize()} of {_WORDS[there] if there < len(_WORDS) else there}"
+    return f"{count_word(steps, 'step').capitalize()} of {_number_word(there)}"
 
 
 def _cpu(layout: Layout, shown: Sequence[Event]) -> str:
     ops = [event for event in shown if event.kind is Kind.OP]
-    inside = {id(event) for event in ops}
-    outer = [op for op in ops if not _above(op, inside)]
+    ids = {id(op) for op in ops}
+    outer = [op for op in ops if not any(id(above) in ids for above in op.above())]
     if layout.window.zoom is not None and layout.window.zoom in ops:
         outer = [layout.window.zoom]
     lanes = sum(not lane.id.on_gpu for lane in layout.lanes)
@@ -147,23 +151,15 @@ def _holding(op: Event) -> str:
     return f"holding {_listing(below)}" if below else ""
 
 
-def _above(event: Event, among: set[int]) -> bool:
-    at = event.parent
-    while at is not None:
-        if id(at) in among:
-            return True
-        at = at.parent
-    return False
-
-
 def _gpu(activities: Sequence[Event], streams: int) -> str:
     if not activities:
         return "nothing ran on the GPU"
     kernels = [a for a in activities if a.kind is Kind.KERNEL]
-    copies, sets = (sum(a.kind is kind for a in activities) for kind in (Kind.MEMCPY, Kind.MEMSET))
-    counts = [count_word(len(kernels), "kernel")] if kernels else []
-    counts += [count_word(copies, "copy", "copies")] if copies else []
-    counts += [count_word(sets, "memset")] if sets else []
+    counts = [
+        count_word(number, *nouns)
+        for kind, nouns in _ACTIVITIES.items()
+        if (number := sum(a.kind is kind for a in activities))
+    ]
     place = "the stream shows" if streams == 1 else f"the {count_word(streams, 'stream')} show"
     total = brief_time(sum(a.dur for a in activities))
     text = f"{place} {_listing(counts)}, {total}{'' if len(activities) == 1 else ' in all'}"
@@ -228,18 +224,16 @@ def _kernel_facts(args: Mapping[str, Any]) -> list[tuple[str, str]]:
         value = args.get(key)
         if isinstance(value, list | tuple):
             pairs.append((key, " × ".join(str(part) for part in value)))
-    known: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
-        ("registers per thread", "registers", lambda value: f"{value} a thread"),
-        ("shared memory", "shared memory", lambda value: f"{value} B a block"),
-        ("blocks per SM", "blocks", lambda value: f"{_short(value)} per SM"),
-        ("warps per SM", "warps", lambda value: f"{_short(value)} per SM"),
-        (
-            "est. achieved occupancy %",
-            "occupancy",
-            lambda value: f"{_short(value)} %, the profiler's estimate",
-        ),
+    known = (
+        ("registers per thread", "registers", "a thread"),
+        ("shared memory", "shared memory", "B a block"),
+        ("blocks per SM", "blocks", "per SM"),
+        ("warps per SM", "warps", "per SM"),
+        ("est. achieved occupancy %", "occupancy", "%, the profiler's estimate"),
     )
-    return pairs + [(label, write(args[key])) for key, label, write in known if args.get(key) is not None]
+    return pairs + [
+        (label, f"{_short(args[key])} {of}") for key, label, of in known if args.get(key) is not None
+    ]
 
 
 def _copy_facts(event: Event) -> list[tuple[str, str]]:

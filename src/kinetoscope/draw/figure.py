@@ -19,6 +19,8 @@ from kinetoscope.draw.viewer import read_static
 from kinetoscope.measure.printing import format_time
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kinetoscope.draw.geometry import Arrow, Bar, Label, Layout
     from kinetoscope.draw.layout import TimelineOptions
     from kinetoscope.draw.palette import Theme
@@ -96,16 +98,19 @@ def _legend(layout: Layout) -> str:
         entries.append(("ks-marked", "highlighted"))
     if any(bar.faded for bar in layout.bars):
         entries.append(("ks-faded", "outside the step"))
-    items = "".join(
-        f'<li><span class="ks-swatch {css}"></span>{escape(label)}</li>' for css, label in entries
-    )
     changes = {change for bar in layout.bars for change in bar.changes}
-    items += "".join(
-        f'<li><span class="ks-swatch ks-is-{change}">{sign}</span>{escape(CHANGE_LABELS[change])}</li>'
-        for change, sign in CHANGE_SIGNS.items()
-        if change in changes
+    entries += [(f"ks-is-{change}", CHANGE_LABELS[change]) for change in CHANGE_SIGNS if change in changes]
+    return legend_html(entries) if entries else ""
+
+
+def legend_html(entries: Iterable[tuple[str, str]]) -> str:
+    """Return a legend of the class of each swatch and its label; that of a change also holds its sign."""
+    signs = {f"ks-is-{change}": sign for change, sign in CHANGE_SIGNS.items()}
+    items = "".join(
+        f'<li><span class="ks-swatch {css}">{signs.get(css, "")}</span>{escape(label)}</li>'
+        for css, label in entries
     )
-    return f'<ul class="ks-legend">{items}</ul>' if items else ""
+    return f'<ul class="ks-legend">{items}</ul>'
 
 
 # --- the drawing --------------------------------------------------------------------------------------------

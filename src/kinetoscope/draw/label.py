@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from kinetoscope.draw.geometry import Label
@@ -19,38 +19,21 @@ def write_labels(picture: Layout) -> None:
     rows: dict[tuple[int, int], list[Bar]] = {}
     for bar in picture.bars:
         rows.setdefault((bar.lane, bar.row), []).append(bar)
-    stems = _Stems(picture)
-    for at in sorted(rows):
-        row = rows[at]
+    for (lane, _), row in sorted(rows.items()):
+        # Launch arrows cross the rows of the CPU on their way down.
+        bottom = row[0].y + row[0].h
+        on_gpu = picture.lanes[lane].id.on_gpu
+        stems = [] if on_gpu else sorted({arrow.x1 for arrow in picture.arrows if arrow.y1 <= bottom})
         taken = picture.style.side
         for i, bar in enumerate(row):
             # A faded bar is only context, and merged events have no common name: their tooltip says more.
             if not bar.faded and not bar.merged and bar.h >= picture.style.font:
                 free = row[i + 1].x if i + 1 < len(row) else picture.width - picture.style.side
-                bar.label = _label(picture, bar, taken, stems.until(bar, free))
+                next_stem = bisect_left(stems, bar.x + bar.w)
+                if next_stem < len(stems):
+                    free = min(free, stems[next_stem])
+                bar.label = _label(picture, bar, taken, free)
             taken = max(bar.x + bar.w, bar.label.end if bar.label else 0)
-
-
-class _Stems:
-    """The launch arrows that cross the CPU rows on their way down.  Ask about rows from top to bottom."""
-
-    def __init__(self, picture: Layout) -> None:
-        self._on_gpu = [lane.id.on_gpu for lane in picture.lanes]
-        self._ahead = sorted(((arrow.y1, arrow.x1) for arrow in picture.arrows), reverse=True)
-        self._x: list[float] = []
-        self._known: set[float] = set()
-
-    def until(self, bar: Bar, free: float) -> float:
-        """The x of the first arrow between the bar and ``free`` that crosses the bar's row; else ``free``."""
-        if self._on_gpu[bar.lane]:
-            return free
-        while self._ahead and self._ahead[-1][0] <= bar.y + bar.h:
-            _, x = self._ahead.pop()
-            if x not in self._known:
-                self._known.add(x)
-                insort(self._x, x)
-        at = bisect_left(self._x, bar.x + bar.w)
-        return min(free, self._x[at]) if at < len(self._x) else free
 
 
 def _label(picture: Layout, bar: Bar, taken: float, free: float) -> Label | None:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from kinetoscope.draw.layout import typical_step
+from kinetoscope.draw.figure import legend_html
+from kinetoscope.draw.layout import nice, typical_step
 from kinetoscope.draw.palette import KIND_LABELS, kind_class
-from kinetoscope.measure.printing import NS, UNITS, TimeUnit
+from kinetoscope.measure.printing import NS, UNITS
 from kinetoscope.trace.events import Kind
 
 if TYPE_CHECKING:
@@ -71,22 +72,14 @@ def strip(trace: Trace, name: str) -> Strip:
         return Mark(kind_class(event), event.kind.on_gpu, start - begin, stop - begin, faded)
 
     shown = [event for event in trace.events if event.end > begin and event.start < end]
-    ops = [mark(e) for e in shown if e.kind is Kind.OP and not _in_op(e) and e.start < cpu_end]
+    outer = [e for e in shown if e.kind is Kind.OP and all(a.kind is not Kind.OP for a in e.above())]
+    ops = [mark(e) for e in outer if e.start < cpu_end]
     # This leaves out the wait at the very end of a recording, which the profiler causes.
     calls = [mark(e) for e in shown if e.kind is Kind.CALL and begin <= e.start < cpu_end]
     gpu = [
         mark(e, faded=id(e) not in own) for e in shown if e.kind in (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET)
     ]
     return Strip(name, (*ops, *calls, *gpu), cpu_end - begin, end - begin)
-
-
-def _in_op(event: Event) -> bool:
-    above = event.parent
-    while above is not None:
-        if above.kind is Kind.OP:
-            return True
-        above = above.parent
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,25 +95,18 @@ class Scale:
 def common_scale(strips: Iterable[Strip]) -> Scale:
     """Make the scale from 0 to the end of the longest strip, with four to seven ticks."""
     length = max((each.end for each in strips), default=0) or 1
-    step = next(
-        size * 10**power for power in range(12) for size in (1, 2, 5) if length / (size * 10**power) <= 7
-    )
-    unit = _unit(length)
+    step = nice(length / 7)
+    unit = [NS, *(unit for unit in UNITS.values() if length >= 2 * unit.ns)][-1]
     ticks = tuple(
         (at / length, f"{at / unit.ns:g} {unit.name}" if at else "0") for at in range(0, length + 1, step)
     )
     return Scale(length, ticks)
 
 
-def _unit(length: int) -> TimeUnit:
-    fitting = [unit for unit in UNITS.values() if length >= 2 * unit.ns]
-    return max(fitting, key=lambda unit: unit.ns, default=NS)
-
-
 def strip_svg(strip: Strip, scale: Scale, *, label: str) -> str:
     """Draw the strip as one ``<svg>`` as wide as its place; screen readers read ``label`` (plain text)."""
-    bottom = _n(HEIGHT)
-    size, track = f'width="100%" height="{bottom}"', f'y="{_n(GPU_TOP)}" height="{_n(GPU_HEIGHT)}"'
+    bottom = f"{HEIGHT:g}"
+    size, track = f'width="100%" height="{bottom}"', f'y="{GPU_TOP:g}" height="{GPU_HEIGHT:g}"'
     out = [
         f'<svg class="ks-strip" role="img" aria-label="{escape(label, quote=True)}" {size}>',
         f'<rect class="ks-band" x="0" y="0" width="{_p(strip.cpu_end / scale.length)}" height="{bottom}"/>',
@@ -134,8 +120,8 @@ def strip_svg(strip: Strip, scale: Scale, *, label: str) -> str:
         wide = max((mark.end - mark.start) / scale.length, _LEAST)
         faded = " ks-faded" if mark.faded else ""
         out.append(
-            f'<rect class="ks-mark ks-{mark.kind}{faded}" x="{_p(mark.start / scale.length)}" y="{_n(top)}"'
-            f' width="{_p(wide)}" height="{_n(high)}" rx="1"/>'
+            f'<rect class="ks-mark ks-{mark.kind}{faded}" x="{_p(mark.start / scale.length)}" y="{top:g}"'
+            f' width="{_p(wide)}" height="{high:g}" rx="1"/>'
         )
     return "\n".join([*out, "</svg>"])
 
@@ -156,12 +142,7 @@ def ladder_legend(strips: Sequence[Strip]) -> str:
     entries.append(("ks-idle", "stream idle"))
     if any(mark.faded for each in strips for mark in each.marks):
         entries.append(("ks-faded", "work of the step before"))
-    items = "".join(f'<li><span class="ks-swatch {css}"></span>{label}</li>' for css, label in entries)
-    return f'<ul class="ks-legend">{items}</ul>'
-
-
-def _n(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+    return legend_html(entries)
 
 
 def _p(share: float) -> str:

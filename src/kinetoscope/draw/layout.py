@@ -353,7 +353,7 @@ def _place_bands(layout: Layout, trace: Trace) -> None:
 def _place_ticks(layout: Layout) -> None:
     style, window = layout.style, layout.window
     least = text_width("0000 µs", style.font) * 1.5
-    step = _nice(window.dur * least / (layout.width - 2 * style.side))
+    step = nice(window.dur * least / (layout.width - 2 * style.side))
     unit, name = (1_000_000, "ms") if window.dur >= 10_000_000 else (1_000, "µs")
     taken = -1.0
     for ns in range(0, window.dur + 1, step):
@@ -368,7 +368,7 @@ def _place_ticks(layout: Layout) -> None:
         layout.ticks.append(Tick(x, label, center))
 
 
-def _nice(at_least: float) -> int:
+def nice(at_least: float) -> int:
     """Return the smallest 1, 2 or 5 times a power of ten that is not below ``at_least``, in ns."""
     power = 1
     while True:

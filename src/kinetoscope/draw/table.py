@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kinetoscope.draw.names import clean, short_name
 from kinetoscope.draw.palette import kind_class
@@ -53,15 +53,13 @@ class Column:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
+class _Cell(NamedTuple):
     text: str
     unit: str = ""
+    """With the space before it: only ``×`` has none"""
 
     def __str__(self) -> str:
-        if not self.unit:
-            return self.text
-        return f"{self.text}{'' if self.unit == '×' else ' '}{self.unit}"
+        return self.text + self.unit
 
 
 def html_table(
@@ -219,18 +217,21 @@ def _cell(column: Column, unit: TimeUnit | None, value: Any) -> _Cell:
     if value is None:
         return _Cell("–")
     if unit is not None:
-        return _Cell(in_unit(value, unit), unit.name)
+        return _Cell(in_unit(value, unit), f" {unit.name}")
     match column.kind:
         case "share":
-            return _Cell("<0.1" if 0 < value < 0.0005 else f"{100 * value:.1f}", "%")
+            return _Cell("<0.1" if 0 < value < 0.0005 else f"{100 * value:.1f}", " %")
         case "ratio":
             return _Cell(f"{value:.2f}", "×")
         case "quantity":
-            number, _, name = printed(value, column.unit or "number").partition(" ")
-            return _Cell(number, name)
+            number, space, name = printed(value, column.unit or "number").partition(" ")
+            return _Cell(number, space + name)
         case "count":
             # A median over steps can lie between two counts.
-            return _Cell(f"{value:g}" if isinstance(value, float) else str(value), column.unit or "")
+            return _Cell(
+                f"{value:g}" if isinstance(value, float) else str(value),
+                f" {column.unit}" if column.unit else "",
+            )
         case _:
             return _Cell(clean(", ".join(value) if isinstance(value, tuple) else str(value)))
 
@@ -250,8 +251,8 @@ def _html(column: Column, cell: _Cell, of_column: str, *, is_first: bool) -> str
 def _number(cell: _Cell) -> str:
     if not cell.unit:
         return _t(cell.text)
-    space = "" if cell.unit == "×" else "\N{NO-BREAK SPACE}"
-    return f'{_t(cell.text)}<span class="ks-unit">{space}{_t(cell.unit)}</span>'
+    unit = _t(cell.unit).replace(" ", "\N{NO-BREAK SPACE}", 1)
+    return f'{_t(cell.text)}<span class="ks-unit">{unit}</span>'
 
 
 def _name(name: str) -> str:

@@ -35,6 +35,7 @@ from kinetoscope.draw.layout import drawable, lane_rows
 from kinetoscope.draw.names import clean, forms
 from kinetoscope.draw.palette import KIND_LABELS, kind_class
 from kinetoscope.measure.launch_queue import Queues
+from kinetoscope.trace.nest import OUTER_FIRST
 
 if TYPE_CHECKING:
     from kinetoscope.draw.describe import Facts
@@ -143,15 +144,9 @@ def _numbered(values: list[T]) -> tuple[list[T], list[int]]:
 
 def _outer_first(events: list[Event]) -> list[Event]:
     """In order of start.  Of events that begin together, the one that holds another comes before it."""
-    depths: dict[int, int] = {}
-    for event in events:
-        above = [event]
-        while above[-1].parent is not None and id(above[-1]) not in depths:
-            above.append(above[-1].parent)
-        depth = depths.get(id(above[-1]), 0)
-        for steps, inner in enumerate(reversed(above)):
-            depths[id(inner)] = depth + steps
-    return sorted(events, key=lambda event: (event.start, -event.dur, depths[id(event)], event.index))
+    return sorted(
+        events, key=lambda event: (event.start, -event.dur, OUTER_FIRST.get(event.kind, 3), event.index)
+    )
 
 
 def page_json(value: object) -> str:

@@ -94,14 +94,7 @@ def _time(what: Selection | StepsView) -> Quantity:
 def _outermost(events: Sequence[Event]) -> list[Event]:
     """The events that lie in no other of them, so that time inside is counted once."""
     chosen = {id(event) for event in events}
-    outer = []
-    for event in events:
-        above = event.parent
-        while above is not None and id(above) not in chosen:
-            above = above.parent
-        if above is None:
-            outer.append(event)
-    return outer
+    return [event for event in events if not any(id(above) in chosen for above in event.above())]
 
 
 @_function("self_time(selection)", f"time outside child ops and calls, {_STEPS_NOTE}")

@@ -100,6 +100,13 @@ class Event:
         """Ns from the begin of the launching call to the begin of the GPU activity."""
         return None if self.launch is None else self.start - self.launch.start
 
+    def above(self) -> Iterator[Event]:
+        """The events around it, the innermost first."""
+        event = self.parent
+        while event is not None:
+            yield event
+            event = event.parent
+
     def walk(self) -> Iterator[Event]:
         """This event and all below it, parents first."""
         waiting = [self]

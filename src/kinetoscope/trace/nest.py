@@ -23,7 +23,7 @@ A file in whole µs has start and duration cut off separately, so that an end ma
 (pytorch#101861).  Two events that overlap by more are siblings.
 """
 
-_OUTER_FIRST = {Kind.ANNOTATION: 0, Kind.OP: 1, Kind.CALL: 2, Kind.PYTHON: 0}
+OUTER_FIRST = {Kind.ANNOTATION: 0, Kind.OP: 1, Kind.CALL: 2, Kind.PYTHON: 0}
 """The kinds that nest; of two events of the same range the one with the lower number is outside."""
 
 _FEW = 100
@@ -79,7 +79,7 @@ def nest(columns: Columns, findings: Findings) -> None:
     because calls into C that are never closed would swallow the ops after them (pytorch#193440).  Adds to
     ``findings``: ``crossing``, for ops, annotations and calls.
     """
-    ranks = np.array([_OUTER_FIRST.get(kind, NONE) for kind in KINDS], np.int8)
+    ranks = np.array([OUTER_FIRST.get(kind, NONE) for kind in KINDS], np.int8)
     rank = ranks[columns.kind]
     nests = np.flatnonzero(rank != NONE)
     order = nests[np.lexsort((columns.index[nests], rank[nests], -columns.dur[nests], columns.start[nests]))]
