@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -107,6 +107,16 @@ def test_a_copy_to_the_host_is_a_sync_from_its_end_to_the_calls_return() -> None
     inside = ("Memcpy DtoD (Device -> Device)", "gpu_memcpy")
     made = Made().step(1, 0, 60).launch((0, 20), (8, 15), name="cudaMemcpyAsync", what=inside)
     assert idle(made.launch((30, 35), (40, 60))) == {"launch": 8 + 10, "cpu": 15}
+
+
+@pytest.mark.parametrize("between", [(), ("aten::copy_", "cpu_op", 9, 13)])
+def test_a_call_that_holds_the_call_of_a_launch_is_no_sync(between: tuple[Any, ...]) -> None:
+    """A runtime call may launch by a driver call inside it, even if an op lies between the two."""
+    made = Made().step(1, 0, 80).launch((0, 5), (8, 30)).call("cudaMemcpy", 6, 34)
+    assert idle(made.launch((40, 45), (50, 80))) == {"launch": 18, "sync": 4, "cpu": 6}
+    if between:
+        made._add(*between)
+    assert idle(made.launch((10, 12), (14, 28), stream=9)) == {"launch": 18, "cpu": 10}
 
 
 def test_a_sync_of_another_thread_counts_unless_the_launch_did_not_wait_for_it() -> None:

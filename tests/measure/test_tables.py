@@ -123,13 +123,14 @@ def test_an_op_inside_its_like_is_counted_and_not_summed_twice() -> None:
         {**cpu, "name": "sum", "ts": 10, "dur": 60},
         {**launch, "ts": 20, "args": {"correlation": 1}},
         {**kernel, "ts": 30, "args": {"correlation": 1, "stream": 7, "device": 0}},
+        {**cpu, "name": "sum", "ts": 75, "dur": 1},
         {**cpu, "name": "sum", "ts": 200, "dur": 10},
         {**cpu, "name": "sum", "tid": 2, "ts": 210, "dur": 7},
     ]
     trace = loads(json.dumps(events).encode(), "t")
     rows = {row.name: row for row in op_table(trace)}
     sums = rows["sum"]
-    assert (sums.calls, sums.cpu, sums.self_cpu) == (4, 117_000, 96_000)
+    assert (sums.calls, sums.cpu, sums.self_cpu) == (5, 117_000, 97_000)
     assert (sums.device, sums.self_device) == (3000, 3000)
-    assert (sums.max, sums.min, sums.mean) == (100_000, 7_000, 177_000 / 4)
-    assert (rows["view"].cpu, rows["view"].self_cpu, rows["view"].device) == (80_000, 20_000, 3000)
+    assert (sums.max, sums.min, sums.mean) == (100_000, 1_000, 178_000 / 5)
+    assert (rows["view"].cpu, rows["view"].self_cpu, rows["view"].device) == (80_000, 19_000, 3000)

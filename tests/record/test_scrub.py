@@ -123,6 +123,16 @@ def test_strings_of_events_keys_and_nested_values_are_scrubbed() -> None:
     assert kept["args"] == {"file": "~/x/y.py", "list": ["on host", {"~/k": "host"}], "n": 1, "b": True}
 
 
+@pytest.mark.parametrize("depth", [500, 700, 900, 100_000])
+def test_metadata_nested_too_deeply_are_scrubbed_or_refused(depth: int) -> None:
+    """How deep is too deep depends on Python; an error of its own would be a fault of ours."""
+    data = f'{{"traceEvents": [], "deviceProperties": {"[" * depth}{"]" * depth}}}'.encode()
+    try:
+        scrub_trace(data, SCRUBBER, "x")
+    except TraceError as error:
+        assert str(error).startswith("x: ")
+
+
 NUMBERS = [
     "6139457120394.115",
     "1700000000000123.456",

@@ -79,6 +79,13 @@ TRICKY = {
     "ids in many ways": [
         event(cat="kernel", args={"correlation": n, "stream": 7}) for n in (1, "2", 3.0, -4)
     ],
+    "streams in many ways": [
+        event(cat="kernel", args={"stream": stream, "device": device})
+        for stream, device in ((7, 0), ("7", "0"), (9.0, 0), (7, 1.0))
+    ],
+    "ids of frames beyond 64 bits": [
+        event(cat="python_function", args={"Python id": n, "Python parent id": 1}) for n in (1, 2**63, 10**30)
+    ],
 }
 
 

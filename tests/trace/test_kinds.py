@@ -219,6 +219,13 @@ def test_entries_that_are_no_events_are_told_but_for_points() -> None:
     ]
 
 
+def test_of_entries_of_an_unknown_phase_the_first_is_told() -> None:
+    trace = read(complete("cpu_op", "o", 1, 1), {"ph": "Z"}, {"ph": "i"}, {"ph": "Z"})
+    assert [(each.code, each.count, each.first) for each in trace.findings] == [
+        ("unknown-phase", 2, "entry 1 of traceEvents")
+    ]
+
+
 def test_events_of_unknown_category_are_counted_and_told() -> None:
     trace = read(complete("zork", "z", 1, 1), complete("Trace", "whole", 0, 9), complete("cpu_op", "o", 1, 1))
     assert codes(trace) == {"unknown-categories": 1}
@@ -362,6 +369,19 @@ def test_of_overlapping_steps_the_last_begun_holds_an_event() -> None:
         complete("cpu_op", "second", 7, 1, tid=3),
     )
     assert [[event.name for event in step.cpu] for step in trace.steps] == [["first"], ["second"]]
+
+
+def test_an_event_belongs_to_the_steps_of_its_own_process() -> None:
+    """Two ranks in one file: their steps run side by side.  A process without steps belongs to both."""
+    ranks = [complete("user_annotation", "ProfilerStep#1", 0, 10, pid=pid) for pid in (1, 2)]
+    ops = [complete("cpu_op", f"of {pid}", 1, 1, tid=3, pid=pid) for pid in (1, 2, 3)]
+    call = complete("cuda_runtime", "cudaLaunchKernel", 4, 1, tid=3, pid=2, correlation=1)
+    trace = read(*ranks, *ops, call, complete("kernel", "k", 6, 1, pid=0, stream=7, correlation=1))
+    assert [[event.name for event in step.cpu] for step in trace.steps] == [
+        ["of 1", "of 3"],
+        ["of 2", "of 3", "cudaLaunchKernel"],
+    ]
+    assert [[event.name for event in step.gpu] for step in trace.steps] == [[], ["k"]]
 
 
 # --- cost ---------------------------------------------------------------------------------------------------
