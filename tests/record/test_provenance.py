@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kinetoscope.record import provenance
-from kinetoscope.record.provenance import Machine, Provenance, here, probe, revision
+from kinetoscope.record.provenance import Machine, Provenance, RecordingError, here, probe, revision
 
 GPU = """\
 __version__ = "9.9.9+stand.in"
@@ -67,7 +67,7 @@ def test_a_gpu_of_amd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_torch_that_cannot_be_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(tmp_path, monkeypatch, "raise OSError('libcudart.so.13: cannot open shared object file')")
-    with pytest.raises(RuntimeError, match=r"torch is installed but could not .*: OSError: libcudart"):
+    with pytest.raises(RecordingError, match=r"torch is installed but could not .*: OSError: libcudart"):
         probe()
 
 

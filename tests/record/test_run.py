@@ -16,7 +16,7 @@ import pytest
 
 from kinetoscope.record import run as run_module
 from kinetoscope.record import store
-from kinetoscope.record.provenance import Machine, Provenance
+from kinetoscope.record.provenance import Machine, Provenance, RecordingError
 from kinetoscope.record.run import why_stale, worker_settings
 from kinetoscope.record.script import read_script
 from kinetoscope.record.store import name_of, result_files
@@ -43,7 +43,7 @@ def test_two_runs_at_once(darkroom, old_recording: Callable[[], bool]) -> None:
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
-        with pytest.raises(store.RecordingError, match=r"another build is recording into .*a-gpu; wait"):
+        with pytest.raises(RecordingError, match=r"another build is recording into .*a-gpu; wait"):
             darkroom.record(darkroom.example("two", "x = 2"))
         assert old_recording()
         other.communicate("")
@@ -404,6 +404,6 @@ def test_names_of_files(tmp_path: Path) -> None:
 
 
 def test_a_scraper_that_is_an_object() -> None:
-    with pytest.raises(ValueError, match="give its dotted name, a string"):
+    with pytest.raises(RecordingError, match="give its dotted name, a string"):
         worker_settings({"image_scrapers": [object()]})
     assert worker_settings({"capture_repr": (), "gallery_dirs": "x"}) == {"capture_repr": ()}

@@ -13,14 +13,13 @@ from kinetoscope.book.config import MODES
 from kinetoscope.book.gallery import example_scripts, gallery_dir
 from kinetoscope.book.messages import LOGGER, KinetoscopeError, file_location, shown_path, warn
 from kinetoscope.measure.errors import TableError
-from kinetoscope.record.provenance import Provenance, probe
+from kinetoscope.record.provenance import Provenance, RecordingError, probe
 from kinetoscope.record.run import RecorderConfig, RecordRun, record, why_stale, worker_settings
 from kinetoscope.record.script import Script
 from kinetoscope.record.store import (
     BENCH,
     BenchRecording,
     MachineRecording,
-    RecordingError,
     read_machine,
     read_machines,
 )
@@ -41,7 +40,7 @@ def set_up_build(app: Sphinx) -> None:
     """
     try:
         _set_up_build(app)
-    except KinetoscopeError as error:
+    except (KinetoscopeError, RecordingError) as error:
         LOGGER.error("%s", error, type="kinetoscope")
         raise SystemExit(2) from error
 
@@ -71,8 +70,8 @@ def _set_up_build(app: Sphinx) -> None:
         wanted.insert(0, own)
         todo = _to_record(mode, scripts.values(), into / own, now, config.kinetoscope_only, stems)
         run = _record(app, todo, now, into / own, stems)
-        machines = _read(into, stems)
-    machines = {**_read(root, stems), **machines}
+        machines = read_machines(into, stems)
+    machines = {**read_machines(root, stems), **machines}
     if not machines:
         where = shown_path(root, Path(app.confdir))
         raise KinetoscopeError(
@@ -137,10 +136,7 @@ def _device(mode: str) -> Provenance | None:
     """The machine to record on, or ``None`` if this build only lays out."""
     if mode == "replay":
         return None
-    try:
-        now = probe()
-    except RuntimeError as error:
-        raise KinetoscopeError(str(error)) from error
+    now = probe()
     if mode == "auto":
         return now if now is not None and now.machine.has_gpu else None
     if now is None:
@@ -182,21 +178,13 @@ def _to_record(
 
 
 def _record(app: Sphinx, todo: list[Script], now: Provenance, folder: Path, stems: set[str]) -> RecordRun:
-    conf = app.config.sphinx_gallery_conf
-    try:
-        gallery_conf = worker_settings(conf)
-    except ValueError as error:
-        raise KinetoscopeError(str(error)) from error
     config = RecorderConfig(
         machine_folder=folder,
         gallery_dir=gallery_dir(app),
-        gallery_conf=gallery_conf,
+        gallery_conf=worker_settings(app.config.sphinx_gallery_conf),
         report=lambda line: LOGGER.info("kinetoscope: %s", line),
     )
-    try:
-        run = record(todo, now, config, all_stems=stems)
-    except RecordingError as error:
-        raise KinetoscopeError(str(error)) from error
+    run = record(todo, now, config, all_stems=stems)
     for failure in run.failures:
         warn(
             "example",
@@ -218,13 +206,6 @@ def _record(app: Sphinx, todo: list[Script], now: Provenance, folder: Path, stem
     return run
 
 
-def _read(root: Path, stems: set[str]) -> dict[str, MachineRecording]:
-    try:
-        return read_machines(root, stems)
-    except RecordingError as error:
-        raise KinetoscopeError(str(error)) from error
-
-
 def _warn_about_damage(context: BuildContext) -> None:
     """One warning for each file that cannot be read, given on every build."""
     for machine in context.machines.values():
@@ -242,38 +223,31 @@ def _warn_about_stale_blocks(context: BuildContext) -> None:
     machine = context.machine()
     for script in context.scripts.values():
         if script.path in context.failed:
-            continue  # it has got its warning
-        if script.broken is not None:
-            warn(
-                "stale",
-                f"{script.path.name} is not valid Python ({script.broken.msg}): its page is empty; "
-                "correct this line",
-                file_location(script.path, script.broken.lineno or 1, context.root),
-            )
-            continue
-        recording = machine.examples.get(script.stem)
-        if recording is None:
-            warn(
-                "stale",
-                f"{script.path.name} is not recorded on {machine.name}: its page has no output; "
-                "build on a GPU (nox -s docs) to record it",
-                file_location(script.path, 1, context.root),
-            )
-            continue
-        missing = [block for block in script.blocks if block.key not in recording.outputs]
-        if not missing:
-            continue
-        first, rest = missing[0], missing[1:]
-        what = f"code in lines {first.first_line}–{first.last_line} changed since it was recorded"
-        if rest:
-            lines = ", ".join(f"{block.first_line}–{block.last_line}" for block in rest)
-            what += f", and so may have the output of the code after it (lines {lines})"
-        warn(
-            "stale",
-            f"{what}: these outputs are not shown; record the example again on a GPU (nox -s docs) "
-            "or undo the change",
-            file_location(script.path, first.first_line, context.root),
-        )
+            continue  # It already has a warning.
+        line, why = _first_stale_line(script, machine)
+        if line:
+            warn("stale", why, file_location(script.path, line, context.root))
+
+
+def _first_stale_line(script: Script, machine: MachineRecording) -> tuple[int, str]:
+    """Return the 1-based line from which on the page lacks output, and why; 0 if the page is complete."""
+    name = script.path.name
+    if script.broken is not None:
+        why = f"{name} is not valid Python ({script.broken.msg}): its page is empty; correct this line"
+        return script.broken.lineno or 1, why
+    recording = machine.examples.get(script.stem)
+    if recording is None:
+        why = f"{name} is not recorded on {machine.name}: its page has no output"
+        return 1, f"{why}; build on a GPU (nox -s docs) to record it"
+    missing = [block for block in script.blocks if block.key not in recording.outputs]
+    if not missing:
+        return 0, ""
+    first, *rest = (f"{block.first_line}–{block.last_line}" for block in missing)
+    why = f"code in lines {first} changed since it was recorded"
+    if rest:
+        why += f", and so may have the output of the code after it (lines {', '.join(rest)})"
+    remedy = "record the example again on a GPU (nox -s docs) or undo the change"
+    return missing[0].first_line, f"{why}: these outputs are not shown; {remedy}"
 
 
 def fail_if_not_recorded(app: Sphinx, exception: Exception | None) -> None:

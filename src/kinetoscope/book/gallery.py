@@ -316,7 +316,8 @@ def recorded_output(block: CodeBlock, recording: ExampleRecording | None, gpu: s
         return UNRECORDED.format(why=f"This code has not been recorded on {gpu}.")
     if block.key in recording.outputs:
         return recording.outputs[block.key]
-    changed = "Code before this block" if block.code in recording.codes else "This code"
+    recorded = any(block.code == other.code for other in recording.blocks)
+    changed = "Code before this block" if recorded else "This code"
     return UNRECORDED.format(why=f"{changed} has changed since it was recorded on {gpu}.")
 
 

@@ -127,7 +127,7 @@ def _examples(machine: MachineRecording, order: Sequence[str]) -> Node:
         (
             f"{stem}.py",
             f"{example.run_time:.0f}\N{NO-BREAK SPACE}s",
-            ", ".join((*example.traces, *example.tables)),
+            ", ".join(example.results),
             _day(example.provenance.recorded),
         )
         for stem, example in sorted(

@@ -1,6 +1,6 @@
 """Recordings of what a machine produced: where they lie, how they are made, when they are stale."""
 
-from kinetoscope.record.provenance import Machine, Provenance
-from kinetoscope.record.store import ExampleRecording, MachineRecording, RecordingError, read_machines
+from kinetoscope.record.provenance import Machine, Provenance, RecordingError
+from kinetoscope.record.store import ExampleRecording, MachineRecording, read_machines
 
 __all__ = ["ExampleRecording", "Machine", "MachineRecording", "Provenance", "RecordingError", "read_machines"]

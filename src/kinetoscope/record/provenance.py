@@ -20,6 +20,10 @@ LIBRARIES = ("torch", "triton", "liger-kernel", "kernels", "matplotlib", "numpy"
 """distributions whose version can change the output of an example"""
 
 
+class RecordingError(Exception):
+    """A recording cannot be made, or is missing, damaged or ambiguous; the message says what to do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """The hardware and driver. A recording is stale on a machine that differs in any of these fields."""
@@ -116,25 +120,28 @@ class Provenance:
 def probe() -> Provenance | None:
     """Ask torch what it sees here, in another process so that this one need not import torch.
 
-    Returns ``None`` if torch is not installed. Raises ``RuntimeError`` if it is but cannot be imported.
+    Returns ``None`` if torch is not installed. Raises :class:`RecordingError` if it cannot be imported.
     """
     if importlib.util.find_spec("torch") is None:
         return None
-    source = Path(__file__).resolve().parents[2]
     run = subprocess.run(
         [sys.executable, "-m", "kinetoscope.record.provenance"],
         capture_output=True,
         text=True,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")])),
-        },
+        env=subprocess_environment(),
         check=False,
     )
     if run.returncode != 0:
         last = (run.stderr.strip().splitlines() or ["no message"])[-1]
-        raise RuntimeError(f"torch is installed but could not be asked for its GPU: {last}")
+        raise RecordingError(f"torch is installed but could not be asked for its GPU: {last}")
     return Provenance.from_json(json.loads(run.stdout.splitlines()[-1]))
+
+
+def subprocess_environment() -> dict[str, str]:
+    """Return this process's environment, in which another Python finds this package."""
+    source = str(Path(__file__).resolve().parents[2])
+    path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path}
 
 
 def here() -> Provenance:
@@ -175,18 +182,11 @@ def revision(folder: Path, *watched: Path) -> str:
 
     Outside a git checkout, return ``KINETOSCOPE_REVISION``: somebody who copied the files can set it.
     """
-
-    def git(*words: str) -> str | None:
-        try:
-            run = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False)
-        except OSError:
-            return None
-        return run.stdout.strip() if run.returncode == 0 else None
-
-    head = git("rev-parse", "--short=12", "HEAD")
-    if head is None:
+    head = _output_of("git", "rev-parse", "--short=12", "HEAD", cwd=folder)
+    if not head:
         return os.environ.get("KINETOSCOPE_REVISION", "")
-    return head + ("+" if git("status", "--porcelain", "--", *map(str, watched)) else "")
+    changed = _output_of("git", "status", "--porcelain", "--", *map(str, watched), cwd=folder)
+    return f"{head}+" if changed else head
 
 
 def _cpu_name() -> str:
@@ -200,16 +200,17 @@ def _cpu_name() -> str:
 
 
 def _driver_version() -> str:
+    lines = _output_of("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").splitlines()
+    return lines[0].strip() if lines else ""
+
+
+def _output_of(*command: str, cwd: Path | None = None) -> str:
+    """Return what a program prints; empty if it is missing or fails."""
     try:
-        run = subprocess.run(
-            ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        run = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     except OSError:
         return ""
-    return run.stdout.strip().splitlines()[0].strip() if run.returncode == 0 and run.stdout.strip() else ""
+    return run.stdout.strip() if run.returncode == 0 else ""
 
 
 if __name__ == "__main__":

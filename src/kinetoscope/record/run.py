@@ -17,13 +17,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kinetoscope.record.provenance import Provenance, revision
+from kinetoscope.record.provenance import Provenance, RecordingError, revision, subprocess_environment
 from kinetoscope.record.script import Script
 from kinetoscope.record.scrub import Scrubber, scrub_trace
 from kinetoscope.record.store import (
     BlockOutput,
     ExampleRecording,
-    RecordingError,
     drop_gone,
     drop_leftovers,
     finish_swaps,
@@ -45,15 +44,15 @@ _MIN_FREE_BYTES = 2**20
 _SKIPPED = re.compile(r"^\W*skip(?:s|ped|ping)?\b.*", re.IGNORECASE | re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """An example that could not be recorded."""
+class Failure(Exception):
+    """An example could not be recorded; the message says what happened and what to do."""
 
-    path: Path
-    line: int
-    """1-based; 0 if the failure belongs to no line"""
-    message: str
-    """what happened and what to do"""
+    def __init__(self, path: Path, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.path = path
+        self.message = message
+        self.line = line
+        """1-based; 0 if the failure belongs to no line"""
 
 
 @dataclass(slots=True)
@@ -114,14 +113,15 @@ def record(
         machine = replace(now, revision=rev)
         for number, script in enumerate(scripts, 1):
             config.report(f"recording {script.stem} ({number} of {len(scripts)}) …")
-            outcome = _record_one(script, machine, config, all_stems)
-            if isinstance(outcome, Failure):
-                run.failures.append(outcome)
+            try:
+                example = _record_one(script, machine, config, all_stems)
+            except Failure as failure:
+                run.failures.append(failure)
                 config.report(f"recording {script.stem}: failed")
-            else:
-                run.recorded.append(outcome)
-                traces = ", ".join(outcome.traces)
-                config.report(f"recording {script.stem}: {outcome.run_time:.0f} s; {traces}")
+                continue
+            run.recorded.append(example)
+            traces = ", ".join(example.traces)
+            config.report(f"recording {script.stem}: {example.run_time:.0f} s; {traces}")
         if not run.failures:
             drop_gone(config.machine_folder, all_stems)
     return run
@@ -152,23 +152,22 @@ def _lock(folder: Path) -> Iterator[None]:
 
 def _record_one(
     script: Script, machine: Provenance, config: RecorderConfig, all_stems: set[str]
-) -> ExampleRecording | Failure:
+) -> ExampleRecording:
+    """Run ``script`` and store its recording. Raises :class:`Failure` and then keeps the previous one."""
     try:
         with tempfile.TemporaryDirectory(prefix="kinetoscope-", ignore_cleanup_errors=True) as folder:
             scratch = Path(folder).resolve()
             status = _run_worker(script, config, scratch)
-            outcome = _store(script, config, machine.revision, scratch, status, all_stems)
-        if not isinstance(outcome, Failure):
-            # Written after every example, so that a run that is killed leaves a machine that can be read.
-            write_machine(config.machine_folder, machine)
-        return outcome
+            example = _store(script, config, machine.revision, scratch, status, all_stems)
+        # Written after every example, so that a run that is killed leaves a machine that can be read.
+        write_machine(config.machine_folder, machine)
+        return example
     except OSError as error:
-        remedy = (
-            "free some space and build again" if error.errno == errno.ENOSPC else "fix that and build again"
-        )
-        return Failure(
-            script.path, 0, f"could not be recorded: {error}; its previous recording is kept; {remedy}"
-        )
+        remedy = "free some space" if error.errno == errno.ENOSPC else "fix that"
+        raise Failure(
+            script.path,
+            f"could not be recorded: {error}; its previous recording is kept; {remedy} and build again",
+        ) from error
 
 
 def _run_worker(script: Script, config: RecorderConfig, scratch: Path) -> int:
@@ -196,35 +195,35 @@ def _run_worker(script: Script, config: RecorderConfig, scratch: Path) -> int:
 
 def _store(
     script: Script, config: RecorderConfig, rev: str, scratch: Path, status: int, all_stems: set[str]
-) -> ExampleRecording | Failure:
-    """Check and scrub what the worker left in ``scratch``, and store it as the example's recording."""
+) -> ExampleRecording:
+    """Check and scrub what the worker left in ``scratch``, and store it as the example's recording.
+
+    Raises :class:`Failure` if that cannot be a recording.
+    """
     scrubber = Scrubber.of_this_machine((scratch / "work", ""), (scratch, ""))
     if not (scratch / "result.json").is_file():
         if shutil.disk_usage(scratch).free < _MIN_FREE_BYTES:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(scratch.parent))
         log = (scratch / "log.txt").read_text(encoding="utf-8", errors="replace")
         tail = "\n".join(log.splitlines()[-15:])
-        return Failure(
+        raise Failure(
             script.path,
-            0,
             f"ended its process with status {status} before it was through; run it by itself to see why. "
             f"The end of its output:\n{scrubber.text(tail)}",
         )
     result = json.loads((scratch / "result.json").read_text(encoding="utf-8"))
     if result["error"]:
-        return Failure(script.path, result["error_line"], scrubber.text(result["error"]).rstrip())
+        raise Failure(script.path, scrubber.text(result["error"]).rstrip(), result["error_line"])
     for block in result["blocks"]:
         if skipped := _SKIPPED.search(block["rst"]):
-            return Failure(
+            raise Failure(
                 script.path,
-                block["first_line"],
                 f"printed “{skipped[0].strip()}”: an example that leaves its work out is not recorded; "
                 "install what it needs, or let it raise",
+                block["first_line"],
             )
-    others = _names_of_others(config.machine_folder, script.stem, all_stems)
-    files = _collect(script, scratch, scrubber, others, config.gallery_dir)
-    if isinstance(files, Failure):
-        return files
+    names = _names_of_others(config.machine_folder, script.stem, all_stems)
+    files = _collect(script, scratch, scrubber, names, config.gallery_dir)
     blocks = [
         BlockOutput(b["code"], b["before"], _scrub_output(b["rst"], scrubber, config.gallery_dir))
         for b in result["blocks"]
@@ -247,24 +246,24 @@ def _scrub_output(rst: str, scrubber: Scrubber, gallery_dir: str) -> str:
 
 
 def _collect(
-    script: Script, scratch: Path, scrubber: Scrubber, others: Mapping[str, str], gallery_dir: str
-) -> dict[str, bytes] | Failure:
-    """Return the recording's files by name, checked and scrubbed."""
+    script: Script, scratch: Path, scrubber: Scrubber, taken: dict[str, str], gallery_dir: str
+) -> dict[str, bytes]:
+    """Return the recording's files by name, checked and scrubbed.
+
+    ``taken`` holds the NAMEs of other examples, as :func:`_names_of_others` returns them.
+    """
     files: dict[str, bytes] = {}
-    taken = dict(others)
     for path in result_files(scratch / "work" / "traces"):
         name = name_of(path)
         if not _NAME.fullmatch(name) or keyword.iskeyword(name) or name in _RESERVED:
-            return Failure(
+            raise Failure(
                 script.path,
-                0,
                 f"wrote traces/{path.name}: a NAME is letters, digits and underscores, does not begin with a "
                 "digit and is not a word that means something else in an expression; rename it",
             )
         if name in taken:
-            return Failure(
+            raise Failure(
                 script.path,
-                0,
                 f"wrote traces/{path.name}, but {taken[name]} the NAME {name!r} already: a NAME is unique "
                 "over all examples; rename one",
             )
@@ -276,10 +275,10 @@ def _collect(
             load_whole(path)
             files[f"{name}.json.gz"] = scrub_trace(path.read_bytes(), scrubber, str(path))
         except TraceError as error:
-            return Failure(script.path, 0, f"wrote a damaged trace: {scrubber.text(str(error))}")
+            raise Failure(script.path, f"wrote a damaged trace: {scrubber.text(str(error))}") from error
     if not any(name.endswith(".json.gz") for name in files):
-        return Failure(
-            script.path, 0, "wrote no trace: export one with prof.export_chrome_trace('traces/NAME.json.gz')"
+        raise Failure(
+            script.path, "wrote no trace: export one with prof.export_chrome_trace('traces/NAME.json.gz')"
         )
     images = scratch / "src" / gallery_dir / "images"
     for path in sorted(images.glob("*.png")):
@@ -297,16 +296,14 @@ def _names_of_others(machine_folder: Path, stem: str, all_stems: set[str]) -> di
             example = read_example(machine_folder / other)
         except RecordingError:
             continue  # Not recorded yet, or damaged; the build reports damage when it reads the recordings.
-        names.update(dict.fromkeys((*example.traces, *example.tables), f"{other}.py writes"))
+        names.update(dict.fromkeys(example.results, f"{other}.py writes"))
     return names
 
 
 def _environment(scratch: Path) -> dict[str, str]:
     """Return the worker's environment: no display, and empty caches so that a first compile is one."""
-    source = str(Path(__file__).resolve().parents[2])
     return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")])),
+        **subprocess_environment(),
         "MPLBACKEND": "Agg",
         "PYTHONHASHSEED": "0",
         "TORCHINDUCTOR_CACHE_DIR": str(scratch / "inductor"),
@@ -331,14 +328,14 @@ _WORKER_SETTINGS = (
 def worker_settings(conf: Mapping[str, Any]) -> dict[str, Any]:
     """Select the settings of Sphinx-Gallery that the worker needs.
 
-    Raises ``ValueError`` if one holds an object, such as a scraper: JSON can carry only its dotted name.
+    Raises :class:`RecordingError` if one holds an object, such as a scraper: JSON carries only dotted names.
     """
     settings = {key: conf[key] for key in _WORKER_SETTINGS if key in conf}
     for key, value in settings.items():
         try:
             json.dumps(value)
         except TypeError as error:
-            raise ValueError(
+            raise RecordingError(
                 f"sphinx_gallery_conf[{key!r}] holds an object ({error}); give its dotted name, a string, so "
                 "that the process that runs an example can be told"
             ) from error

@@ -8,6 +8,7 @@ it in the list, Sphinx-Gallery's own scraper has taken the figures already.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -65,17 +66,8 @@ def _figures(block: tuple[str, str, int], block_vars: dict[str, Any], gallery_co
     for path, (svg, description) in zip(paths, drawings, strict=True):
         picture = Path(path)
         picture.with_suffix(".svg").write_text(svg, encoding="utf-8")
-        rst = _with_alt(rst, picture.name, " ".join(description.split()))
+        alt = " ".join(description.split())
+        theirs = re.search(rf"{re.escape(picture.name)}\n +:alt:(.*)", rst)
+        if alt and theirs:
+            rst = f"{rst[: theirs.start(1)]} {alt}{rst[theirs.end(1) :]}"
     return rst
-
-
-def _with_alt(rst: str, picture: str, description: str) -> str:
-    """Replace the alternative text of one picture in ``rst``."""
-    lines = rst.splitlines()
-    inside = False
-    for number, line in enumerate(lines):
-        if line.lstrip().startswith(".. image"):
-            inside = picture in line
-        elif inside and line.lstrip().startswith(":alt:") and description:
-            lines[number] = f"{line[: line.index(':')]}:alt: {description}"
-    return "\n".join(lines) + "\n"

@@ -71,32 +71,25 @@ class Scrubber:
     folders: tuple[tuple[str, str], ...]
     """(absolute folder, its replacement), longest first"""
     words: tuple[str, ...]
-    """host and user names"""
+    """host and user names, longest first"""
 
     @classmethod
     def of_this_machine(cls, *own: tuple[Path, str]) -> Scrubber:
-        """Know this machine's folders and names; ``own`` adds pairs such as ``(work folder, "")``."""
+        """Return one for this machine; ``own`` adds pairs such as ``(work folder, "")`` to its folders."""
         known = [(str(path), name) for path, name in own]
         known += [(os.path.realpath(path), name) for path, name in known]
-        for key in ("purelib", "platlib"):
-            known.append((sysconfig.get_path(key), "site-packages"))
-        known += [(path, "site-packages") for path in sys.path if path.endswith("site-packages")]
-        known += [
-            (sysconfig.get_path("stdlib"), "python"),
-            (sys.prefix, "python"),
-            (sys.base_prefix, "python"),
-        ]
+        packages = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+        packages += [path for path in sys.path if path.endswith("site-packages")]
+        known += [(path, "site-packages") for path in packages]
+        known += [(path, "python") for path in (sysconfig.get_path("stdlib"), sys.prefix, sys.base_prefix)]
         known += [(tempfile.gettempdir(), "tmp"), (str(Path.home()), "~")]
+        # If a folder is known twice, its first replacement wins.
         folders = {path.rstrip("/"): name for path, name in known[::-1] if path and len(path) > 1}
         words = {socket.gethostname(), socket.getfqdn()}
         with contextlib.suppress(KeyError, OSError):  # In a container, a user may have no name.
             words.add(getpass.getuser())
-        return cls(
-            tuple(sorted(folders.items(), key=lambda item: (-len(item[0]), item[0]))),
-            tuple(
-                sorted((w for w in words if len(w) > 2 and w.lower() not in _COMMON), key=len, reverse=True)
-            ),
-        )
+        longest_first = tuple(sorted(folders.items(), key=lambda item: (-len(item[0]), item[0])))
+        return cls(longest_first, ()).knowing(*words)
 
     def knowing(self, *words: str) -> Scrubber:
         """Return a scrubber that also removes these host and user names, unless they are common words."""

@@ -20,13 +20,14 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kinetoscope.record.provenance import Provenance
+from kinetoscope.record.provenance import Provenance, RecordingError
 
 FORMAT = 1
 BENCH = "bench"
@@ -35,10 +36,6 @@ _NEW, _OLD = ".new", ".old"
 
 # Suffixes of the files an example writes, longest first: ``x.json.gz`` ends in ``.gz`` too.
 _RESULT_SUFFIXES = (".json.gz", ".json", ".csv")
-
-
-class RecordingError(Exception):
-    """A recording is missing, damaged or ambiguous; the message says what to do."""
 
 
 def result_files(folder: Path) -> list[Path]:
@@ -92,11 +89,6 @@ class ExampleRecording:
         """reST by block key."""
         return {block.key: block.rst for block in self.blocks}
 
-    @cached_property
-    def codes(self) -> frozenset[str]:
-        """Digests of the code of all recorded blocks."""
-        return frozenset(block.code for block in self.blocks)
-
     def _stems(self, suffix: str) -> dict[str, Path]:
         return {path.name.removesuffix(suffix): path for path in sorted(self.folder.glob(f"*{suffix}"))}
 
@@ -109,6 +101,11 @@ class ExampleRecording:
     def tables(self) -> dict[str, Path]:
         """File of each table by NAME."""
         return self._stems(".csv")
+
+    @property
+    def results(self) -> dict[str, Path]:
+        """File of each trace, then of each table, by NAME."""
+        return {**self.traces, **self.tables}
 
     @property
     def figures(self) -> list[Path]:
@@ -141,19 +138,13 @@ class MachineRecording:
 
     def owner(self, name: str) -> ExampleRecording | None:
         """Return the example that wrote the trace or table NAME."""
-        for example in self.examples.values():
-            if name in example.traces or name in example.tables:
-                return example
-        return None
+        return next((example for example in self.examples.values() if name in example.results), None)
 
     @cached_property
     def names(self) -> dict[str, Path]:
         """File of every trace and table by NAME."""
-        files: dict[str, Path] = {}
-        for example in self.examples.values():
-            files.update(example.traces)
-            files.update(example.tables)
-        return files
+        examples = self.examples.values()
+        return {name: path for example in examples for name, path in example.results.items()}
 
 
 @dataclass(frozen=True)
@@ -191,7 +182,8 @@ def read_machine(folder: Path, stems: Collection[str] | None = None) -> MachineR
 
     Raises :class:`RecordingError` if a file is missing or damaged, or if two examples wrote the same NAME.
     """
-    provenance = _read_provenance(folder / "machine.json")
+    with _refusing_damage(folder / "machine.json", restore=folder / "machine.json") as data:
+        provenance = Provenance.from_json(data)
     examples = {
         stem: read_example(place) for stem, place in _places(folder).items() if stems is None or stem in stems
     }
@@ -213,8 +205,7 @@ def read_example(folder: Path) -> ExampleRecording:
     Raises :class:`RecordingError` if ``example.json`` is missing, damaged or of another format.
     """
     path = folder / "example.json"
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+    with _refusing_damage(path, restore=folder) as data:
         if data["format"] != FORMAT:
             raise RecordingError(
                 f"{path}: format {data['format']} is not {FORMAT}; record this example again"
@@ -230,10 +221,20 @@ def read_example(folder: Path) -> ExampleRecording:
             provenance=Provenance.from_json(data["provenance"]),
             code_objects=data["code_objects"],
         )
+
+
+@contextmanager
+def _refusing_damage(path: Path, *, restore: Path) -> Iterator[Any]:
+    """Read a JSON file; turn what goes wrong here and inside into a :class:`RecordingError`.
+
+    ``restore`` is what its message says to restore with git.
+    """
+    try:
+        yield json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RecordingError(
             f"{path}: damaged or missing ({type(error).__name__}: {error}); restore it with "
-            f"'git checkout -- {path.parent}' or record the example again on a GPU"
+            f"'git checkout -- {restore}' or record it again on a GPU"
         ) from error
 
 
@@ -264,7 +265,7 @@ def write_example(
             "run_time_s": round(run_time, 1),
             "provenance": provenance.to_json(),
             "files": sorted(files),
-            "blocks": [{"code": b.code, "before": b.before, "rst": b.rst} for b in blocks],
+            "blocks": [asdict(block) for block in blocks],
             "code_objects": code_objects,
         }
         _write_json(new / "example.json", document)
@@ -344,20 +345,10 @@ def _write_json(path: Path, data: object) -> None:
     path.write_text(json.dumps(data, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def _read_provenance(path: Path) -> Provenance:
-    try:
-        return Provenance.from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RecordingError(
-            f"{path}: damaged or missing ({type(error).__name__}: {error}); restore it with "
-            f"'git checkout -- {path}' or record again on a GPU"
-        ) from error
-
-
 def _refuse_clashes(examples: Iterable[ExampleRecording]) -> None:
     owner: dict[str, str] = {}
     for example in examples:
-        for name in (*example.traces, *example.tables):
+        for name in example.results:
             if name in owner:
                 raise RecordingError(
                     f"two results are called {name!r}: one of {owner[name]}.py and one of {example.stem}.py; "
