@@ -160,7 +160,7 @@ SENTENCES = {
     "a claim that is a number": (claim("number", "count(linear_eager.kernels)"), ["neither true nor false"]),
     "a claim without an expression": (
         claim("nothing", "1 == 1").replace(":expect: 1 == 1\n", ""),
-        ["needs a sentence and an :expect:"],
+        ["needs a sentence and :expect:"],
     ),
     "a claim without a sentence": ("```{claim} empty\n:expect: 1 == 1\n```\n", ["needs a sentence"]),
     "an unknown source": (reported("somebody", "NOBODY, HF2"), ["no source 'NOBODY'"]),

@@ -297,7 +297,7 @@ def test_every_option_has_a_sentence_which_the_reference_shows(reference: dict[s
     for name, directive in DIRECTIVES.items():
         options = directive.option_spec
         assert all(isinstance(option, Option) and option.what for option in options.values()), name
-        shown = LISTS[f"{name}-options"]() if options else []
+        shown = LISTS[f"{name}-options"] if options else []
         assert [(f"``{option}``", "", options[option].what) for option in options] == list(shown)
         assert set(options) <= reference["index"]
 

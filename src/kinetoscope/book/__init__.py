@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinetoscope import __version__
 from kinetoscope.book import (
+    assets,
     build_setup,
     claims,
     gallery,
@@ -18,8 +19,6 @@ from kinetoscope.book import (
     nodes,
     plot,
     site,
-    trace_assets,
-    viewer_assets,
 )
 from kinetoscope.book.claims import Claim, Published, Reported, When
 from kinetoscope.book.config import VALUES
@@ -85,7 +84,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_env_collector(PageDataCollector)
     app.add_css_file(FIGURE_STYLE)
     app.add_css_file("kinetoscope.css")
-    viewer_assets.add_viewer_loader(app)
+    assets.add_viewer_loader(app)
     _connect(app)
     return {"version": __version__, "env_version": 7, "parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -124,8 +123,7 @@ def _connect(app: Sphinx) -> None:
     app.connect("build-finished", site.draw_card)
     app.connect("build-finished", site.remove_unpublished)
     app.connect("build-finished", claims.write_claims_json)
-    app.connect("build-finished", viewer_assets.write_viewer)
-    app.connect("build-finished", trace_assets.write_trace_files)
+    app.connect("build-finished", assets.write_assets)
     app.connect("build-finished", build_setup.fail_if_not_recorded)
 
 

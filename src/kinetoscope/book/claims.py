@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from docutils import nodes
 from docutils.nodes import Node, system_message
-from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import ReferenceRole
 
 from kinetoscope.book.directive import BookDirective, Options, text_option
 from kinetoscope.book.machine_variants import for_each_machine, only_on, reading_for
-from kinetoscope.book.measured import compute, measured, measured_node
+from kinetoscope.book.measured import Computed, compute, measured, measured_node
 from kinetoscope.book.messages import warn
-from kinetoscope.book.nodes import NodeVisitors, OwnNode, around
+from kinetoscope.book.nodes import NodeVisitors, OwnNode, around, page_link
 from kinetoscope.book.page_data import pages, this_page, warn_on_page
 from kinetoscope.measure.expressions import show
 
@@ -86,34 +85,43 @@ class _Judged(BookDirective):
     has_content = True
     required_arguments = 1
     kind: ClassVar[Literal["claim", "reported"]]
+    needed: ClassVar[tuple[str, ...]]
+    """the options that must be given; the last one is the condition of the sentence"""
     names: tuple[str, ...] = ()
     """the NAMEs that its conditions were computed from"""
 
-    def judge(self) -> tuple[Outcome, str]:
-        """The outcome on the machine shown, and the expression that decided it."""
-        raise NotImplementedError
+    def run(self) -> list[Node]:
+        body = self.parse_content_to_nodes()
+        first = next((node for node in body if isinstance(node, nodes.paragraph)), None)
+        sentence = " ".join(first.astext().split()) if first is not None else ""
+        if sentence and all(option in self.options for option in self.needed):
+            return self._judged(body, sentence)
+        needed = " and ".join(f":{option}:" for option in self.needed)
+        self.warn("claim", f"{self.arguments[0]!r} needs a sentence and {needed}")
+        return body
 
     def head(self, verdict: Verdict) -> list[Node]:
         """What the box begins with."""
         return []
 
-    def condition(self, option: str) -> bool | None:
+    def _judge(self) -> tuple[Outcome, str]:
+        """The outcome on the machine shown, and the expression that decided it."""
+        condition = self.needed[-1]
+        holds, in_part = self._truth(condition), self._truth("in-part")
+        if not holds and in_part:
+            return "in part", self.options["in-part"]
+        outcome: Outcome = "not measured" if holds is None else "holds" if holds else "fails"
+        return outcome, self.options[condition]
+
+    def _truth(self, option: str) -> bool | None:
         """The truth of an option's expression: ``None`` where it is missing or cannot be computed."""
-        expression = self.options.get(option)
-        if not expression:
-            return None
-        computed = compute(self.env, expression, self.get_location)
+        computed = _compute_truth(self, self.options[option]) if option in self.options else None
         if computed is None:
             return None
         self.names += computed.names
-        if isinstance(computed.value, bool):
-            return computed.value
-        self.warn(
-            "claim", f"{expression} is {show(computed.value)}, which is neither true nor false; compare it"
-        )
-        return None
+        return bool(computed.value)
 
-    def judged(self, body: list[Node], sentence: str) -> list[Node]:
+    def _judged(self, body: list[Node], sentence: str) -> list[Node]:
         """The box on the page: the sentence, and the verdict of each machine that a reader can choose."""
         verdicts: list[Verdict] = []
 
@@ -121,7 +129,8 @@ class _Judged(BookDirective):
             self.names = ()
             verdict, value = self._verdict(sentence)
             verdicts.append(verdict)
-            return [self._line(verdict, value), _condition_box(verdict)]
+            code = nodes.literal(verdict.expression, verdict.expression, classes=["ks-expression"])
+            return [self._line(verdict, value), judged_by("", nodes.paragraph("", "", code))]
 
         lines = for_each_machine(self.env, verdict_lines)
         verdict = verdicts[0]
@@ -137,7 +146,7 @@ class _Judged(BookDirective):
 
     def _verdict(self, sentence: str) -> tuple[Verdict, measured | None]:
         """The verdict on the machine shown, and the value to show with it."""
-        outcome, expression = self.judge()
+        outcome, expression = self._judge()
         value: measured | None = None
         if asked := self.options.get("value"):
             computed = compute(self.env, asked, self.get_location)
@@ -190,11 +199,7 @@ class _Judged(BookDirective):
         docnames = {script.stem: docname for docname, script in context.scripts.items()}
         links: list[Node] = []
         for stem in (stem for stem in stems if stem in docnames):
-            link = pending_xref(
-                "", refdomain="std", reftype="doc", reftarget=f"/{docnames[stem]}", refexplicit=True
-            )
-            link["refdoc"], link["refwarn"] = self.env.docname, True
-            link += nodes.inline("", stem)
+            link = page_link(self.env, f"/{docnames[stem]}", stem)
             links += [nodes.Text(", " if links else " → "), link]
         return links
 
@@ -203,29 +208,18 @@ class Claim(_Judged):
     """Our sentence.  ``:expect:`` must be true; ``:value:`` is the figure that is shown and kept with it."""
 
     kind = "claim"
+    needed = ("expect",)
     option_spec: ClassVar[Options] = {
         "expect": text_option("needed: an expression that is true or false"),
         "value": text_option("an expression: what was measured, shown beside the verdict"),
     }
-
-    def run(self) -> list[Node]:
-        body = self.parse_content_to_nodes()
-        sentence = _first_paragraph(body)
-        if "expect" not in self.options or not sentence:
-            self.warn("claim", f"the claim {self.arguments[0]!r} needs a sentence and an :expect:")
-            return body
-        return self.judged(body, sentence)
-
-    def judge(self) -> tuple[Outcome, str]:
-        holds = self.condition("expect")
-        outcome: Outcome = "not measured" if holds is None else "holds" if holds else "fails"
-        return outcome, self.options["expect"]
 
 
 class Reported(_Judged):
     """Somebody else's sentence.  If ``:holds:`` is true it holds here, else in part if ``:in-part:`` is."""
 
     kind = "reported"
+    needed = ("by", "holds")
     option_spec: ClassVar[Options] = {
         "by": text_option(
             "needed: who said it, tags out of ``kinetoscope_sources`` with spaces or commas between them"
@@ -237,21 +231,6 @@ class Reported(_Judged):
         "published": text_option("the figure that was published with it, as it was"),
         "value": text_option("an expression: what was measured, shown beside the verdict"),
     }
-
-    def run(self) -> list[Node]:
-        body = self.parse_content_to_nodes()
-        sentence = _first_paragraph(body)
-        if not ({"by", "holds"} <= self.options.keys() and sentence):
-            self.warn("claim", f"{self.arguments[0]!r} needs a sentence, and the options :by: and :holds:")
-            return body
-        return self.judged(body, sentence)
-
-    def judge(self) -> tuple[Outcome, str]:
-        holds, in_part = self.condition("holds"), self.condition("in-part")
-        if not holds and in_part:
-            return "in part", self.options["in-part"]
-        outcome: Outcome = "not measured" if holds is None else "holds" if holds else "fails"
-        return outcome, self.options["holds"]
 
     def head(self, verdict: Verdict) -> list[Node]:
         """Who said it, and the figure that was published."""
@@ -301,7 +280,9 @@ class When(BookDirective):
         machines = []
         for name in context.reading:
             with reading_for(self.env, name):
-                machines += [name] if self._is_true() else []
+                computed = _compute_truth(self, self.arguments[0])
+            if computed is not None and computed.value:
+                machines.append(name)
         if not machines:
             return []
         before = set(self.state.document.findall(nodes.section))
@@ -317,28 +298,21 @@ class When(BookDirective):
                 parent[place : place + 1] = only_on(context, machines, [section])
         return only_on(context, machines, content)
 
-    def _is_true(self) -> bool:
-        computed = compute(self.env, self.arguments[0], self.get_location)
-        value = None if computed is None else computed.value
-        if value is not None and not isinstance(value, bool):
-            self.warn("claim", f"{self.arguments[0]} is {show(value)}, neither true nor false")
-        return value is True
 
-
-def _first_paragraph(body: list[Node]) -> str:
-    first = next((node for node in body if isinstance(node, nodes.paragraph)), None)
-    return " ".join(first.astext().split()) if first is not None else ""
+def _compute_truth(directive: BookDirective, expression: str) -> Computed | None:
+    """As :func:`compute`, but ``None`` after a warning if the value is neither true nor false."""
+    computed = compute(directive.env, expression, directive.get_location)
+    if computed is None or isinstance(computed.value, bool):
+        return computed
+    value = show(computed.value)
+    directive.warn("claim", f"{expression} is {value}, which is neither true nor false; compare it")
+    return None
 
 
 def _source(tag: str, title: str, address: str) -> Node:
     if not address:
         return nodes.abbreviation("", tag, explanation=title)
     return nodes.reference("", tag, refuri=address, reftitle=title, internal=False)
-
-
-def _condition_box(verdict: Verdict) -> Node:
-    code = nodes.literal(verdict.expression, verdict.expression, classes=["ks-expression"])
-    return judged_by("", nodes.paragraph("", "", code))
 
 
 def _outcome_class(verdict: Verdict) -> str:

@@ -9,9 +9,9 @@ from docutils import nodes
 from docutils.nodes import Node
 from docutils.parsers.rst import directives
 
+from kinetoscope.book.assets import show_trace
 from kinetoscope.book.directive import Option, Options, RecordedDirective, text_option
 from kinetoscope.book.nodes import of_trace
-from kinetoscope.book.trace_assets import show_trace
 from kinetoscope.draw.layout import typical_step
 from kinetoscope.draw.names import short_name
 from kinetoscope.measure.printing import printed

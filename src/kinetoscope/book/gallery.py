@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # Zip files hold the time of each member.  With one time for all, equal downloads are equal bytes.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-_OWN_SUFFIXES = (".py", ".ipynb", ".rst", ".zip", ".json", ".md5", ".recommendations", ".examples")
+_OWN_SUFFIXES = (".py", ".ipynb", ".rst", ".zip", ".json", ".recommendations", ".examples")
 
 _HEADER = re.compile(r"\.\. GENERATED FROM PYTHON SOURCE LINES (\d+)-(\d+)$")
 _FOOTER = ".. _sphx_glr_download_"
@@ -82,12 +82,10 @@ def gallery_dir(app: Sphinx) -> str:
 
 def _one_folder(conf: Mapping[str, Any], key: str) -> str:
     """A setting that may be a list for Sphinx-Gallery: a book has one gallery."""
-    value = conf[key]
-    if isinstance(value, (list, tuple)):
-        if len(value) != 1:
-            raise KinetoscopeError(f"sphinx_gallery_conf[{key!r}] names {len(value)} folders; give one")
-        value = value[0]
-    return str(value)
+    folders = conf[key] if isinstance(conf[key], (list, tuple)) else [conf[key]]
+    if len(folders) != 1:
+        raise KinetoscopeError(f"sphinx_gallery_conf[{key!r}] names {len(folders)} folders; give one")
+    return str(folders[0])
 
 
 def prepare_folder(app: Sphinx) -> None:
@@ -98,20 +96,19 @@ def prepare_folder(app: Sphinx) -> None:
     images.mkdir(parents=True, exist_ok=True)
     _BEFORE[app.env] = _contents(folder)
     stems = {script.stem for script in context.scripts.values()}
-    # With its md5 files Sphinx-Gallery would keep the page of a script that was edited and then restored.
-    for path in folder.glob("*.md5"):
-        path.unlink()
     for path in folder.iterdir():
-        stem = path.name.partition(".")[0]
-        generated = path.suffix in _OWN_SUFFIXES and stem not in stems
-        if path.is_file() and generated and stem != "index":
+        is_gone = path.suffix in _OWN_SUFFIXES and path.name.partition(".")[0] not in {*stems, "index"}
+        # With its md5 files Sphinx-Gallery would keep the page of a script that was edited and then restored.
+        if path.is_file() and (is_gone or path.suffix == ".md5"):
             path.unlink()
     wanted: set[str] = set()
     for script in context.scripts.values():
         for machine in context.switch:
             recording = context.machine(machine).examples.get(script.stem)
             if recording is not None:
-                wanted |= _place_figures(names_of_figures(recording, context, machine), images)
+                for figure, name in names_of_figures(recording, context, machine).items():
+                    shutil.copyfile(figure, images / name)
+                    wanted.add(name)
                 wanted |= _place_thumbnail(recording, images) if machine == context.shown else set()
     for path in (*images.glob("*.png"), *images.glob("*.from")):
         if path.name not in wanted:
@@ -184,48 +181,33 @@ def figure_suffix(context: BuildContext, machine: str) -> str:
     return "" if machine == context.switch[0] else f"-on-{machine}"
 
 
-def _place_figures(figures: Mapping[Path, str], images: Path) -> set[str]:
-    """Copies the figures to where the pages look for them; returns their names there."""
-    for figure, name in figures.items():
-        target = images / name
-        if not target.is_file() or target.read_bytes() != figure.read_bytes():
-            shutil.copyfile(figure, target)
-    return set(figures.values())
-
-
 def _place_thumbnail(recording: ExampleRecording, images: Path) -> set[str]:
-    """Draws a trace as the thumbnail's source, if there is no figure; returns the names of the files."""
+    """Draws the first trace that the page shows as the thumbnail's source, if the example has no figure.
+
+    Returns the names of the files.
+    """
     first = f"sphx_glr_{recording.stem}_001.png"
-    if first in {figure.name for figure in recording.figures} or not recording.traces:
+    traces = recording.traces
+    if first in {figure.name for figure in recording.figures} or not traces:
         return set()
     stamp = images / f"{first}.from"
     if not stamp.is_file() or stamp.read_text() != recording.fingerprint or not (images / first).is_file():
-        trace = recording.traces[_thumbnail_trace(recording)]
+        rst = "\n".join(block.rst for block in recording.blocks)
+        shown: list[str] = re.findall(r"^\.\. timeline:: (\w+)$", rst, re.MULTILINE)
+        name = next(name for name in (*shown, *traces) if name in traces)
         try:
-            thumbnail(load_whole(trace), images / first)
+            thumbnail(load_whole(traces[name]), images / first)
         except TraceError:
             return set()  # the build has warned about it
         stamp.write_text(recording.fingerprint)
     return {first, stamp.name}
 
 
-def _thumbnail_trace(recording: ExampleRecording) -> str:
-    """The first trace that the page shows."""
-    shown = [
-        name for block in recording.blocks for name in re.findall(r"^\.\. timeline:: (\w+)$", block.rst, re.M)
-    ]
-    names: list[str] = [*shown, *recording.traces]
-    return next(name for name in names if name in recording.traces)
-
-
 def _use_recorded_links(path: Path, recording: ExampleRecording) -> None:
     """Adds the code links that need torch: only the recorder could tell what ``F`` stands for."""
     laid_out: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    if not laid_out and not recording.code_objects:
-        return
-    merged = json.dumps({**laid_out, **recording.code_objects}, sort_keys=True, indent=1)
-    if not path.is_file() or path.read_text(encoding="utf-8") != merged:
-        path.write_text(merged, encoding="utf-8")
+    if merged := {**laid_out, **recording.code_objects}:
+        path.write_text(json.dumps(merged, sort_keys=True, indent=1), encoding="utf-8")
 
 
 class GalleryParser(RSTParser):

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from docutils import nodes
 from docutils.nodes import Node
-from sphinx import addnodes
 
 from kinetoscope.book.build_context import context_of
 from kinetoscope.book.directive import BookDirective, Options, RecordedDirective, text_option
 from kinetoscope.book.machine_variants import for_each_copy, for_each_machine
 from kinetoscope.book.measured import compute, measured_node
-from kinetoscope.book.nodes import NodeVisitors, OwnNode, around, paper_figure
+from kinetoscope.book.nodes import NodeVisitors, OwnNode, around, page_link, paper_figure
 from kinetoscope.draw.describe import describe
 from kinetoscope.draw.figure import WIDE_PX
 from kinetoscope.draw.ladder import Strip, axis_html, common_scale, ladder_legend, strip, strip_svg
@@ -82,7 +81,9 @@ class Rung(RecordedDirective):
             return self.refuse(
                 "option", f"rung {self.name_asked}: say where it leads, as in :doc: read/linear"
             )
-        made += nodes.paragraph("", "", self._link(), classes=["ks-rung-title"])
+        link = page_link(self.env, self.options["doc"], self.options.get("title", ""))
+        self.set_source_info(link)
+        made += nodes.paragraph("", "", link, classes=["ks-rung-title"])
         made += self.parse_content_to_nodes()
         for name in self.arguments[0].split():
             self.name_asked = name
@@ -97,18 +98,6 @@ class Rung(RecordedDirective):
         drawn["strip"] = strip(trace, self.name_asked)
         drawn["alt"] = f"{self.name_asked}. {describe(trace, lay_out(trace, width=WIDE_PX))}"
         return [drawn]
-
-    def _link(self) -> Node:
-        """The way to the page: by its own title, or by the one given."""
-        title = self.options.get("title", "")
-        target = self.options["doc"]
-        link = addnodes.pending_xref(
-            "", nodes.inline(title or target, title or target, classes=["xref", "std", "std-doc"]),
-            refdoc=self.env.docname, refdomain="std", reftype="doc", reftarget=target,
-            refexplicit=bool(title), refwarn=True,
-        )  # fmt: skip
-        self.set_source_info(link)
-        return link
 
     def _line(self, has_kernels: bool) -> Node:
         line = nodes.paragraph(

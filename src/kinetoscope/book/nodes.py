@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from docutils.nodes import Node
+from sphinx.addnodes import pending_xref
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx_gallery.directives import imgsgnode
 
+from kinetoscope.book.assets import tools_html
 from kinetoscope.book.build_context import context_of
-from kinetoscope.book.trace_assets import tools_html
 from kinetoscope.draw.figure import WIDE_PX
 from kinetoscope.draw.layout import lay_out
 from kinetoscope.draw.matplotlib_backend import save_timeline
@@ -68,7 +69,7 @@ class timeline(OwnNode):
 
     ``html``: the figure up to its caption; ``alt``: the picture in words; ``trace``, ``machine`` and
     ``options``: what to draw again for paper; ``key``: the trace's key in
-    :mod:`kinetoscope.book.trace_assets`.
+    :mod:`kinetoscope.book.assets`.
     """
 
     def for_paper(self, env: BuildEnvironment) -> list[Node]:
@@ -141,6 +142,14 @@ class ForPaper(SphinxPostTransform):
         # Only HTML and LaTeX know Sphinx-Gallery's figures, and LaTeX is the builder that shows PDFs.
         for figure in list(self.document.findall(imgsgnode)) if context.picture != "pdf" else ():
             figure.replace_self(nodes.paragraph(text=figure["alt"] or ""))
+
+
+def page_link(env: BuildEnvironment, target: str, words: str = "") -> pending_xref:
+    """The node of a ``doc`` role: a link with these words, or with the title of the page."""
+    return pending_xref(
+        "", nodes.inline("", words or target), refdoc=env.docname, refdomain="std", reftype="doc",
+        reftarget=target, refexplicit=bool(words), refwarn=True,
+    )  # fmt: skip
 
 
 def paper_figure(

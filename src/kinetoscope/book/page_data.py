@@ -47,7 +47,7 @@ class PageData:
     verdicts: list[tuple[Verdict, str]] = field(default_factory=list)
     """each with the location of its sentence"""
     traces: dict[str, None] = field(default_factory=dict)
-    """keys of the traces that the page shows, in its order, from :func:`trace_assets.show_trace`"""
+    """the keys that :func:`kinetoscope.book.assets.show_trace` returned, in the order of the page"""
 
 
 def pages(env: BuildEnvironment) -> dict[str, PageData]:

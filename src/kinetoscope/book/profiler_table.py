@@ -7,8 +7,8 @@ from typing import ClassVar
 from docutils.nodes import Node
 from docutils.parsers.rst import directives
 
+from kinetoscope.book.assets import show_trace
 from kinetoscope.book.directive import Option, Options, RecordedDirective, patterns, text_option
-from kinetoscope.book.trace_assets import show_trace
 from kinetoscope.draw.describe import count_word
 from kinetoscope.draw.views import VIEWS, ColumnError, Shown, ViewError, choose_rows
 from kinetoscope.measure.tables import Row

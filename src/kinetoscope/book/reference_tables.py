@@ -7,10 +7,9 @@ to the page.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
-from functools import partial
 
 from docutils import nodes
 from docutils.nodes import Node
@@ -47,9 +46,9 @@ class ReferenceTable(BookDirective):
     def run(self) -> list[Node]:
         name = self.arguments[0]
         if name in LISTS:
-            node: nodes.Element = _definition_list(LISTS[name]())
+            node: nodes.Element = _definition_list(LISTS[name])
         elif name in TABLES:
-            head, *rows = TABLES[name]()
+            head, *rows = TABLES[name]
             node = nodes.container("", document_table(head, rows, inline), classes=["ks-scroll"])
         else:
             known = (*LISTS, *TABLES)
@@ -92,65 +91,18 @@ def inline(text: str) -> Iterator[nodes.literal | nodes.Text]:
         yield nodes.Text(text[end:])
 
 
-def _configuration() -> Definitions:
-    return [
-        (
-            f"``{value.name}``",
-            "default empty" if value.default == "" else f"default ``{value.default}``",
-            value.what,
-        )
-        for value in VALUES
-    ]
-
-
-def _modes() -> TableRows:
-    return [("mode", "what a build does"), *[(f"``{mode}``", what) for mode, what in MODES.items()]]
-
-
-def _warnings() -> Definitions:
-    return [(f"``kinetoscope.{subtype}``", "", what) for subtype, what in SUBTYPES.items()]
-
-
-def _options(directive: type[BookDirective]) -> Definitions:
-    return [(f"``{name}``", "", option.what) for name, option in directive.option_spec.items()]
-
-
 def document_options(directives: Mapping[str, type[BookDirective]]) -> None:
     """Adds a list of options to :data:`LISTS` for each directive that has any: ``timeline-options``."""
     for name, directive in directives.items():
-        if directive.option_spec:
-            LISTS[f"{name}-options"] = partial(_options, directive)
+        if options := directive.option_spec:
+            LISTS[f"{name}-options"] = [(f"``{word}``", "", options[word].what) for word in options]
 
 
-def _vocabulary(entries: dict[str, Entry]) -> Definitions:
-    return [(_calls(entry.signature), "", entry.what) for entry in entries.values()]
-
-
-def _calls(signature: str) -> str:
-    """Each way to call it as code: ``min(a), min(a, b)`` are two."""
-    return ", ".join(f"``{call}``" for call in re.split(r"(?<=\)), ", signature))
-
-
-SEVERITIES = {
-    Severity.LOST: "Something that was in the file is not in the trace.",
-    Severity.REPAIRED: "The file was damaged, and what was meant could be told.",
-    Severity.ASSUMED: "The file says what cannot be, or leaves something open.",
-    Severity.MISSING: "What one would look for in a trace is not there.",
-}
-
-
-def _findings() -> Definitions:
-    return [(f"``{name}``", code.severity.value, code.meaning) for name, code in CODES.items()]
-
-
-def _severities() -> Definitions:
-    return [(severity.value, "", SEVERITIES[severity]) for severity in Severity]
-
-
-def _machine() -> TableRows:
+def _vocabulary(entries: Iterable[Entry]) -> Definitions:
+    """Signatures and what they mean; ``min(a), min(a, b)`` becomes two pieces of code."""
     return [
-        ("what you write",),
-        *[(f"``machine.{name}``",) for name in sorted(MachineFacts.VOCABULARY_ATTRS)],
+        (", ".join(f"``{call}``" for call in re.split(r"(?<=\)), ", entry.signature)), "", entry.what)
+        for entry in entries
     ]
 
 
@@ -183,6 +135,13 @@ def _table_columns() -> TableRows:
     return [("column", "heading", "shown by", "with :columns: also by"), *rows]
 
 
+SEVERITIES = {
+    Severity.LOST: "Something that was in the file is not in the trace.",
+    Severity.REPAIRED: "The file was damaged, and what was meant could be told.",
+    Severity.ASSUMED: "The file says what cannot be, or leaves something open.",
+    Severity.MISSING: "What one would look for in a trace is not there.",
+}
+
 _WITHIN = printed(TOLERANCE, "share")
 CHANGES: dict[Change, str] = {
     "gone": "The second trace has none of this name.",
@@ -193,29 +152,12 @@ CHANGES: dict[Change, str] = {
 }
 """What each change means"""
 
-
-def _changes() -> Definitions:
-    return [
-        (f"``{CHANGE_SIGNS[change]}`` {CHANGE_LABELS[change]}", f"``{change}``", what)
-        for change, what in CHANGES.items()
-    ]
-
-
-def _timeline_keys() -> TableRows:
-    return [("key", "what it does"), *key_help()]
-
-
 VERDICTS: dict[Outcome, str] = {
     "holds": "The condition is true: ``expect`` of a claim, ``holds`` of a reported sentence.",
     "in part": "Of a reported sentence only: ``holds`` is not true, ``in-part`` is.",
     "fails": "The condition is false, and so is ``in-part`` if there is one.",
     "not measured": "The condition cannot be computed: the recording lacks what the sentence is about.",
 }
-
-
-def _verdicts() -> Definitions:
-    return [(f"``{outcome}``", OUTCOME_WORDS[outcome], what) for outcome, what in VERDICTS.items()]
-
 
 CLAIM_FIELDS: dict[str, tuple[str, str]] = {
     "id": ("text", "The argument of the directive, unique in the book."),
@@ -237,31 +179,37 @@ CLAIM_FIELDS: dict[str, tuple[str, str]] = {
     ),
 }
 
-
-def _claim_fields() -> Definitions:
-    return [(f"``{field.name}``", *CLAIM_FIELDS[field.name]) for field in fields(Verdict)]
-
-
-LISTS: dict[str, Callable[[], Definitions]] = {
-    "configuration": _configuration,
-    "warnings": _warnings,
-    "expressions": lambda: _vocabulary(VOCABULARY),
-    "functions": lambda: _vocabulary({name: entry for name, entry in VOCABULARY.items() if entry.function}),
-    "attributes": lambda: _vocabulary(
-        {name: entry for name, entry in VOCABULARY.items() if not entry.function}
-    ),
-    "operators": lambda: _vocabulary(OPERATORS),
-    "changes": _changes,
-    "findings": _findings,
-    "severities": _severities,
-    "verdicts": _verdicts,
-    "claim-fields": _claim_fields,
+LISTS: dict[str, Definitions] = {
+    "configuration": [
+        (
+            f"``{value.name}``",
+            "default empty" if value.default == "" else f"default ``{value.default}``",
+            value.what,
+        )
+        for value in VALUES
+    ],
+    "warnings": [(f"``kinetoscope.{subtype}``", "", what) for subtype, what in SUBTYPES.items()],
+    "expressions": _vocabulary(VOCABULARY.values()),
+    "functions": _vocabulary(entry for entry in VOCABULARY.values() if entry.function),
+    "attributes": _vocabulary(entry for entry in VOCABULARY.values() if not entry.function),
+    "operators": _vocabulary(OPERATORS.values()),
+    "changes": [
+        (f"``{CHANGE_SIGNS[change]}`` {CHANGE_LABELS[change]}", f"``{change}``", what)
+        for change, what in CHANGES.items()
+    ],
+    "findings": [(f"``{name}``", code.severity.value, code.meaning) for name, code in CODES.items()],
+    "severities": [(severity.value, "", SEVERITIES[severity]) for severity in Severity],
+    "verdicts": [(f"``{outcome}``", OUTCOME_WORDS[outcome], what) for outcome, what in VERDICTS.items()],
+    "claim-fields": [(f"``{field.name}``", *CLAIM_FIELDS[field.name]) for field in fields(Verdict)],
 }
-TABLES: dict[str, Callable[[], TableRows]] = {
-    "modes": _modes,
-    "machine": _machine,
-    "units": _units,
-    "table-columns": _table_columns,
-    "timeline-keys": _timeline_keys,
+TABLES: dict[str, TableRows] = {
+    "modes": [("mode", "what a build does"), *[(f"``{mode}``", what) for mode, what in MODES.items()]],
+    "machine": [
+        ("what you write",),
+        *[(f"``machine.{name}``",) for name in sorted(MachineFacts.VOCABULARY_ATTRS)],
+    ],
+    "units": _units(),
+    "table-columns": _table_columns(),
+    "timeline-keys": [("key", "what it does"), *key_help()],
 }
 """The arguments of the directive, with :data:`LISTS`"""

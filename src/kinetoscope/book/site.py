@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from sphinx import addnodes
 from kinetoscope.book.build_context import context_of
 from kinetoscope.book.gallery import gallery_dir
 from kinetoscope.book.ladder import ladder
+from kinetoscope.book.nodes import page_link
 from kinetoscope.draw.matplotlib_backend import save_card
 
 if TYPE_CHECKING:
@@ -44,15 +44,6 @@ _RUN = re.compile(r"\buv run (?:\S*/)?([\w-]+)\.py\b")
 _PUBLISHED: WeakKeyDictionary[BuildEnvironment, set[Path]] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True, slots=True)
-class Chapter:
-    """A chapter, as a link on a page of the course."""
-
-    title: str
-    uri: str
-    is_here: bool
-
-
 def add_course(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
@@ -63,11 +54,11 @@ def add_course(
     start = app.config.kinetoscope_course
     chapters = app.env.toctree_includes.get(start, []) if start else []
     context["ks_course"] = [
-        Chapter(
-            app.env.titles[chapter].astext(),
-            app.builder.get_relative_uri(pagename, chapter),
-            chapter == pagename,
-        )
+        {
+            "title": app.env.titles[chapter].astext(),
+            "uri": app.builder.get_relative_uri(pagename, chapter),
+            "is_here": chapter == pagename,
+        }
         for chapter in (chapters if pagename in chapters else ())
     ]
 
@@ -95,11 +86,7 @@ def _script_links(app: Sphinx, name: str, docname: str) -> list[nodes.Node]:
     download += nodes.literal(file, file, classes=["download"])
     links: list[nodes.Node] = [nodes.Text("Download "), download]
     if app.env.docname != docname:
-        link = addnodes.pending_xref(
-            "", nodes.inline("", "what it did", classes=["std", "std-doc"]), refdoc=app.env.docname,
-            refdomain="std", reftype="doc", reftarget=f"/{docname}", refexplicit=True, refwarn=True,
-        )  # fmt: skip
-        links += [nodes.Text(", or read "), link]
+        links += [nodes.Text(", or read "), page_link(app.env, f"/{docname}", "what it did")]
     return [*links, nodes.Text(". ")]
 
 
@@ -167,12 +154,13 @@ def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None or app.builder.name not in _LINKABLE or not base:
         return
     base = base.rstrip("/") + "/"
-    lines = ['<?xml version="1.0" encoding="utf-8"?>']
-    lines.append('<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">')
-    for docname in sorted(app.env.found_docs):
-        address = base + app.builder.get_target_uri(docname)
-        lines.append(f"<url><loc>{escape_xml(address)}</loc></url>")
-    lines.append("</urlset>")
+    pages = (base + app.builder.get_target_uri(docname) for docname in sorted(app.env.found_docs))
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
+        *(f"<url><loc>{escape_xml(page)}</loc></url>" for page in pages),
+        "</urlset>",
+    ]
     Path(app.outdir, "sitemap.xml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

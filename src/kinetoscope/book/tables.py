@@ -10,7 +10,7 @@ from docutils.nodes import Node
 
 from kinetoscope.book.directive import Option, Options, RecordedDirective, patterns, text_option
 from kinetoscope.draw.table import Column
-from kinetoscope.kernel_names import KernelName, Part, decode
+from kinetoscope.kernel_names import KernelName, decode
 from kinetoscope.measure.csvtable import Cell, CsvTable
 from kinetoscope.measure.quantity import Quantity
 from kinetoscope.measure.selection import matches
@@ -71,17 +71,16 @@ class KernelNameTable(RecordedDirective):
 
     def _parts(self, kernel: KernelName) -> list[Node]:
         """What the kernel does, and the parts of its name."""
-        rows = [_part_row(part) for part in kernel.parts]
+        rows = [
+            {
+                "text": part.text,
+                "field": part.field if part.known else "not documented",
+                "meaning": part.meaning or "–",
+            }
+            for part in kernel.parts
+        ]
         table = self.table(_PART_COLUMNS, rows, caption=f"{kernel.maker}: {kernel.name}", css="ks-parts")
         return [nodes.paragraph("", kernel.what, classes=["ks-kernel-what"]), table]
-
-
-def _part_row(part: Part) -> dict[str, str]:
-    return {
-        "text": part.text,
-        "field": part.field if part.known else "not documented",
-        "meaning": part.meaning or "–",
-    }
 
 
 def _column(table: CsvTable, name: str) -> Column:
@@ -120,14 +119,9 @@ def _told_apart(columns: list[Column]) -> list[Column]:
 
 def _rows(table: CsvTable, names: list[str]) -> list[dict[str, object]]:
     """The cells by column; an empty one was not measured."""
-    columns = {name: table.column(name) for name in names}
-    return [
-        {name: _plain(values[number]) for name, values in columns.items()}
-        for number in range(len(table.rows))
-    ]
+    columns = [[_plain(cell) for cell in table.column(name)] for name in names]
+    return [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
 
-def _plain(value: Cell) -> object:
-    if isinstance(value, Quantity):
-        return value.value
-    return value or None
+def _plain(cell: Cell) -> object:
+    return cell.value if isinstance(cell, Quantity) else cell or None

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from docutils.nodes import Node
 
+from kinetoscope.book.assets import show_trace
 from kinetoscope.book.directive import Option, Options, RecordedDirective, patterns, text_option
 from kinetoscope.book.nodes import timeline
-from kinetoscope.book.trace_assets import show_trace
 from kinetoscope.draw.figure import draw_figure
 from kinetoscope.draw.layout import LayoutError, TimelineOptions
 from kinetoscope.trace import Trace

@@ -8,10 +8,10 @@ from docutils import nodes
 from docutils.nodes import Node
 from docutils.parsers.rst import directives
 
+from kinetoscope.book.assets import show_trace
 from kinetoscope.book.directive import Option, Options, RecordedDirective
 from kinetoscope.book.nodes import timeline
 from kinetoscope.book.timeline import timeline_node
-from kinetoscope.book.trace_assets import show_trace
 from kinetoscope.draw.layout import TimelineOptions, choose_window
 from kinetoscope.draw.palette import CHANGE_LABELS, CHANGE_SIGNS
 from kinetoscope.draw.table import event_places
