@@ -15,9 +15,8 @@ from kinetoscope.record import store
 from kinetoscope.record.provenance import Machine, Provenance, RecordingError
 from kinetoscope.record.store import (
     BlockOutput,
+    clean_up,
     drop_gone,
-    drop_leftovers,
-    finish_swaps,
     read_example,
     read_machine,
     read_machines,
@@ -124,8 +123,7 @@ def test_killed_at_any_step(folder: Path, monkeypatch: pytest.MonkeyPatch, at: i
     assert visible(folder) == before, "reading is not mending"
     assert finished == (at >= 6), "more steps than are tried here"
 
-    finish_swaps(folder)
-    drop_leftovers(folder)
+    clean_up(folder)
     assert visible(folder) == ["machine.json", "one"]
     assert content(folder / "one") in expected
     assert content(write(folder, NEW).folder) == NEW

@@ -5,14 +5,14 @@ Each build environment has one :class:`BuildContext`.  Directives and roles get 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from kinetoscope.measure.csvtable import CsvTable
+from kinetoscope.measure.errors import suggestion
 from kinetoscope.record.provenance import MachineFacts
 from kinetoscope.record.script import Script
 from kinetoscope.record.store import BENCH, BenchRecording, ExampleRecording, MachineRecording
@@ -84,7 +84,7 @@ class BuildContext:
         """The machine ``name``, or the one shown.  Raises :class:`UnknownName`."""
         wanted = name or self.shown
         if wanted not in self.machines:
-            raise UnknownName(_not_there("machine", wanted, self.machines))
+            raise _unknown("machine", wanted, self.machines)
         return self.machines[wanted]
 
     def example(self, docname: str, machine: str | None = None) -> ExampleRecording | None:
@@ -96,7 +96,7 @@ class BuildContext:
         """Where the trace or table NAME lies.  Raises :class:`UnknownName`."""
         names = {**self.bench.tables, **self.machine(machine).names}
         if name not in names:
-            raise UnknownName(_not_there("trace or table", name, names))
+            raise _unknown("trace or table", name, names)
         return names[name]
 
     def load(self, name: str, machine: str | None = None) -> Trace | CsvTable:
@@ -172,7 +172,5 @@ def context_of(env: BuildEnvironment) -> BuildContext:
     return _CONTEXTS[env]
 
 
-def _not_there(what: str, name: str, known: Mapping[str, object]) -> str:
-    near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(sorted(known)) or 'none'}"
-    return f"no {what} {name!r} in the recordings; {hint}"
+def _unknown(what: str, name: str, known: Iterable[str]) -> UnknownName:
+    return UnknownName(f"no {what} {name!r} in the recordings; {suggestion(name, known, limit=40)}")

@@ -119,7 +119,7 @@ def prepare_folder(app: Sphinx) -> None:
 
 
 def finish_folder(app: Sphinx) -> None:
-    """``builder-inited``, after Sphinx-Gallery: recorded code links in, times out of the zips."""
+    """``builder-inited``, after Sphinx-Gallery: adds recorded code links, and fixes the times in zips."""
     context = context_of(app.env)
     folder = _folder(app)
     for script in context.scripts.values():

@@ -20,7 +20,6 @@ from kinetoscope.book.directive import BookDirective, Options, text_option
 from kinetoscope.book.machine_variants import for_each_machine
 from kinetoscope.book.measured import compute, measured_node
 from kinetoscope.book.nodes import NodeVisitors, OwnNode, around
-from kinetoscope.book.page_data import warn_on_page
 from kinetoscope.measure.expressions import show
 
 if TYPE_CHECKING:
@@ -75,8 +74,7 @@ class Guess(BookDirective):
         body = self.parse_content_to_nodes()
         at = next((n for n, node in enumerate(body) if isinstance(node, nodes.bullet_list)), None)
         if at is None or at == 0 or at == len(body) - 1:
-            message = "a guess is a question, a list of choices, and an answer"
-            warn_on_page(self.env, "claim", message, self.get_location())
+            self.warn("claim", "a guess is a question, a list of choices, and an answer")
             return body
         items = body[at].children
         texts = [_text(item) for item in items]

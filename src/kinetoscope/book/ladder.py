@@ -73,7 +73,7 @@ class Rung(RecordedDirective):
     }
 
     def run(self) -> list[Node]:
-        # Not once for each machine, as others are: the ladder copies its rungs for each machine.
+        # Other directives show once for each machine. The ladder copies its rungs for each machine instead.
         made = rung("")
         self.set_source_info(made)
         if "doc" not in self.options:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,19 +113,15 @@ def _close_timeline(translator: Any, node: timeline) -> None:
     translator.body.append("</figure>\n")
 
 
-def _open_of_trace(translator: Any, node: of_trace) -> None:
-    places = {"data-trace": node["trace"], "data-events": node["events"]}
-    translator.body.append(translator.starttag(node, "span", "", **places))
-
-
-def _close_of_trace(translator: Any, node: of_trace) -> None:
-    translator.body.append("</span>")
+def _open_of_trace(node: of_trace) -> str:
+    classes, trace = " ".join(node["classes"]), escape(node["trace"], quote=True)
+    return f'<span class="{classes}" data-events="{node["events"]}" data-trace="{trace}">'
 
 
 NODES: NodeVisitors = {
     timeline: (_open_timeline, _close_timeline),
     recorded_table: in_place_of(lambda node: node["html"]),
-    of_trace: (_open_of_trace, _close_of_trace),
+    of_trace: around(_open_of_trace, "</span>"),
 }
 
 

@@ -85,7 +85,7 @@ class RecordedFigure(RecordedDirective):
 
 
 def _alt_text(recording: ExampleRecording, name: str) -> str:
-    """What the recording says of a figure in words."""
+    """How the recording describes a figure in words."""
     for rst in recording.outputs.values():
         if alt := re.search(rf"image-sg:: \S*{re.escape(name)}\.png\n +:alt: (.*)", rst):
             return alt[1]
@@ -94,17 +94,13 @@ def _alt_text(recording: ExampleRecording, name: str) -> str:
 
 def _drawn(drawing: Path, ident: str, words: str) -> plot:
     node = plot()
-    label = escape(_title(words), quote=True)
+    # The box can scroll. Its label is the beginning of what the figure shows.
+    label = escape(words.partition(":")[0][:80] or "Plot", quote=True)
     node["html"] = (
         f'<figure class="ks-plot" role="group" tabindex="0" aria-label="{label}">'
         f"{themed_svg(drawing.read_text(encoding='utf-8'), ident=ident, label=words)}</figure>\n"
     )
     return node
-
-
-def _title(words: str) -> str:
-    """The label of the box, which can scroll: the beginning of what the figure shows."""
-    return words.partition(":")[0][:80] or "Plot"
 
 
 NODES: NodeVisitors = {plot: in_place_of(lambda node: node["html"])}

@@ -15,17 +15,12 @@ from kinetoscope.measure.tables import Row
 from kinetoscope.trace import Trace
 
 
-def by(text: str) -> str:
-    """Return the key of a view.  Raises ``ValueError`` if :data:`VIEWS` has no such key."""
-    return directives.choice(text, tuple(VIEWS))
-
-
 class ProfilerTable(RecordedDirective):
     """A table of one trace; sums are over all its recorded steps unless ``:step:`` picks one."""
 
     option_spec: ClassVar[Options] = {
         "by": Option(
-            by,
+            lambda text: directives.choice(text, tuple(VIEWS)),
             "``op`` (if not given), ``kernel``, ``copy`` (memcpy and memset), ``call`` (runtime and driver), "
             "``annotation``, ``step`` or ``waiting`` (what the GPU waited for, step by step)",
         ),

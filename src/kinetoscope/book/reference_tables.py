@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from difflib import get_close_matches
 
 from docutils import nodes
 from docutils.nodes import Node
@@ -24,6 +23,7 @@ from kinetoscope.draw.viewer import key_help
 from kinetoscope.draw.views import COLUMNS, VIEWS, columns_of_view
 from kinetoscope.measure.compare import TOLERANCE, Change
 from kinetoscope.measure.csvtable import SUFFIXES
+from kinetoscope.measure.errors import suggestion
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.vocabulary import OPERATORS, VOCABULARY, Entry
 from kinetoscope.record.provenance import MachineFacts
@@ -51,9 +51,7 @@ class ReferenceTable(BookDirective):
             head, *rows = TABLES[name]
             node = nodes.container("", document_table(head, rows, inline), classes=["ks-scroll"])
         else:
-            known = (*LISTS, *TABLES)
-            near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
+            hint = suggestion(name, (*LISTS, *TABLES), limit=40)
             self.warn("name", f"no reference table {name!r}; {hint}")
             node = nodes.paragraph("", f"There is no reference table {name}.", classes=["ks-unmeasured"])
         # Every node gets it: Sphinx counts lines back from those of a list's items.

@@ -1,6 +1,6 @@
 """What a site has beyond the text of its pages.
 
-- the chapters of the course for the theme's templates, and a download of the script that a page tells to run
+- the chapters of the course for the theme's templates, and a download of the script that a page says to run
 - a description of each page, the sitemap, and the card that other sites show.  Sitemap and card need to know
   where the site will be (``html_baseurl``); without it there are none
 - the removal of what no page shows any more: Sphinx writes, and never deletes

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
 
 # ``ctx`` follows from where a name stands; ``kind`` and ``type_comment`` are matters of spelling.
 _SPELLING = frozenset({"ctx", "kind", "type_comment"})
@@ -44,24 +43,16 @@ def _hash(text: str) -> str:
 
 def _spell(value: object) -> str:
     if isinstance(value, ast.AST):
+        fields = dict(ast.iter_fields(value))
+        if isinstance(value, ast.JoinedStr):
+            # Only some Pythons put empty pieces into an f-string.
+            fields["values"] = [piece for piece in value.values if getattr(piece, "value", None) != ""]
         parts = [
             f"{name}={_spell(field)}"
-            for name, field in _fields(value)
+            for name, field in fields.items()
             if name not in _SPELLING and field is not None and field != []
         ]
         return f"{type(value).__name__}({','.join(parts)})"
     if isinstance(value, list):
         return "[" + ",".join(_spell(item) for item in value) + "]"
     return repr(value)
-
-
-def _fields(node: ast.AST) -> Iterator[tuple[str, object]]:
-    """Yield a node's fields, without the empty pieces that only some Pythons put into an f-string."""
-    if isinstance(node, ast.JoinedStr):
-        yield "values", [piece for piece in node.values if not _is_empty(piece)]
-    else:
-        yield from ast.iter_fields(node)
-
-
-def _is_empty(piece: ast.expr) -> bool:
-    return isinstance(piece, ast.Constant) and piece.value == ""

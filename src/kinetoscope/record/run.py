@@ -23,9 +23,8 @@ from kinetoscope.record.scrub import Scrubber, scrub_trace
 from kinetoscope.record.store import (
     BlockOutput,
     ExampleRecording,
+    clean_up,
     drop_gone,
-    drop_leftovers,
-    finish_swaps,
     name_of,
     read_example,
     result_files,
@@ -107,8 +106,7 @@ def record(
     scripts = list(scripts)
     run = RecordRun()
     with _lock(config.machine_folder):
-        finish_swaps(config.machine_folder)
-        drop_leftovers(config.machine_folder)
+        clean_up(config.machine_folder)
         rev = revision(scripts[0].path.parent, *(script.path for script in scripts)) if scripts else ""
         machine = replace(now, revision=rev)
         for number, script in enumerate(scripts, 1):

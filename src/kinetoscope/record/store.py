@@ -250,13 +250,11 @@ def write_example(
 ) -> ExampleRecording:
     """Store one example, whole or not at all. ``files`` is content by file name.
 
+    The folder must be clean, as :func:`clean_up` leaves it.
     Raises ``OSError`` (on a full disk, say) and then leaves the previous recording in place.
     """
-    finish_swaps(machine_folder)
     new = machine_folder / f".{stem}{_NEW}"
     try:
-        if new.exists():
-            shutil.rmtree(new)
         new.mkdir(parents=True)
         for name, content in files.items():
             (new / name).write_bytes(content)
@@ -288,14 +286,19 @@ def write_machine(folder: Path, provenance: Provenance) -> None:
         raise
 
 
-def finish_swaps(folder: Path) -> None:
-    """Repair what a killed run left: undo a swap that is half done, finish one that is all but done."""
+def clean_up(folder: Path) -> None:
+    """Repair what a killed run left. Call it only under the recorder's lock.
+
+    Undo a swap that is half done, finish one that is all but done, and delete half-written recordings.
+    """
     for old in folder.glob(f".*{_OLD}"):
         place = folder / _stem(old)
         if place.exists():
             shutil.rmtree(old)
         else:
             old.rename(place)
+    for new in folder.glob(f".*{_NEW}"):
+        shutil.rmtree(new) if new.is_dir() else new.unlink()
 
 
 def drop_gone(folder: Path, stems: set[str]) -> None:
@@ -303,12 +306,6 @@ def drop_gone(folder: Path, stems: set[str]) -> None:
     for place in folder.glob("[!.]*/"):
         if place.name not in stems and (place / "example.json").is_file():
             shutil.rmtree(place)
-
-
-def drop_leftovers(folder: Path) -> None:
-    """Delete half-written recordings of a run that was killed. Call it only under the recorder's lock."""
-    for new in folder.glob(f".*{_NEW}"):
-        shutil.rmtree(new) if new.is_dir() else new.unlink()
 
 
 def _swap(new: Path, place: Path) -> None:
