@@ -31,9 +31,8 @@ from kinetoscope.book.measured import Measured
 from kinetoscope.book.nodes import ForPaper, NodeVisitors
 from kinetoscope.book.page_data import PageDataCollector
 from kinetoscope.book.plot import RecordedFigure
-from kinetoscope.book.profiler_table import ProfilerTable
 from kinetoscope.book.reference_tables import ReferenceTable, document_options
-from kinetoscope.book.tables import KernelNameTable, RecordedTable
+from kinetoscope.book.tables import KernelNameTable, ProfilerTable, RecordedTable
 from kinetoscope.book.timeline import Timeline
 from kinetoscope.book.trace_compare import TraceCompare
 from kinetoscope.draw.viewer import FIGURE_STYLE, figure_style

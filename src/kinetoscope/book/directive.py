@@ -71,6 +71,10 @@ class BookDirective(SphinxDirective):
             warn_on_page(self.env, subtype, message, self.get_location())
 
 
+class NothingToShow(Exception):
+    """What was asked for cannot be shown; whoever raises it has given a warning, if one is due."""
+
+
 class RecordedDirective(BookDirective):
     """A directive whose one argument is a NAME, with ``:machine:`` to pick another recording.
 
@@ -95,16 +99,20 @@ class RecordedDirective(BookDirective):
         self._serials = []
         self.name_asked = str(self.arguments[0])
         if self.machine_asked or len(self.context.reading) == 1:
-            return self.show()
+            return self.shown()
         self._captions = for_each_copy(self.env, self.parse_content_to_nodes(), self.state.document)
-        return for_each_machine(self.env, self._show_again)
+        return for_each_machine(self.env, self.shown)
 
-    def _show_again(self) -> list[Node]:
+    def shown(self) -> list[Node]:
+        """What :meth:`show` returns, or a sentence where it has nothing to show."""
         self._ids = 0
-        return self.show()
+        try:
+            return self.show()
+        except NothingToShow:
+            return self.nothing_to_show()
 
     def show(self) -> list[Node]:
-        """What the page shows of one machine."""
+        """What the page shows of one machine.  Raises :class:`NothingToShow`."""
         raise NotImplementedError
 
     def caption(self) -> list[Node]:
@@ -117,8 +125,8 @@ class RecordedDirective(BookDirective):
     def machine_asked(self) -> str | None:
         return self.options.get("machine")
 
-    def find(self, get: Callable[[str, str | None], Recorded]) -> Recorded | None:
-        """The trace or table asked for, or ``None`` after a warning.
+    def find(self, get: Callable[[str, str | None], Recorded]) -> Recorded:
+        """The trace or table asked for.  Raises :class:`NothingToShow` after a warning.
 
         A damaged file gets no warning here: the build gave one when it began, however many pages show it.
         """
@@ -128,19 +136,19 @@ class RecordedDirective(BookDirective):
         except UnknownName as error:
             if self.context.is_strict or self.machine_asked:
                 self.warn("name", str(error))
-        except (TraceError, TableError):
-            pass
-        return None
+            raise NothingToShow from error
+        except (TraceError, TableError) as error:
+            raise NothingToShow from error
 
     def warn(self, subtype: str, message: str) -> None:
         """As for any directive; always, if the author named the machine."""
         if self.context.is_default or self.machine_asked:
             warn_on_page(self.env, subtype, message, self.get_location())
 
-    def refuse(self, subtype: str, message: str) -> list[Node]:
-        """A warning at the directive, and a sentence on the page where the figure would be."""
+    def refuse(self, subtype: str, message: str) -> NothingToShow:
+        """Gives a warning at the directive.  The caller raises what this returns."""
         self.warn(subtype, message)
-        return self.nothing_to_show()
+        return NothingToShow(message)
 
     def nothing_to_show(self) -> list[Node]:
         text = f"{self.name_asked} cannot be shown here."

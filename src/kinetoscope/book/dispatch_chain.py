@@ -34,26 +34,20 @@ class DispatchChain(RecordedDirective):
 
     def show(self) -> list[Node]:
         trace = self.find(self.context.trace)
-        if trace is None:
-            return self.nothing_to_show()
         if not trace.steps:
-            return self.refuse("option", f"{self.name_asked} has no steps; a chain is that of one step")
-        step = typical_step(trace.steps)
-        if "step" in self.options:
-            numbers = {item.number: item for item in trace.steps}
-            if self.options["step"] not in numbers:
-                there = ", ".join(map(str, numbers))
-                return self.refuse(
-                    "option", f"{self.name_asked} has no step {self.options['step']}; it has: {there}"
-                )
-            step = numbers[self.options["step"]]
+            raise self.refuse("option", f"{self.name_asked} has no steps; a chain is that of one step")
+        numbers = {item.number: item for item in trace.steps}
+        asked = self.options.get("step")
+        step = typical_step(trace.steps) if asked is None else numbers.get(asked)
+        if step is None:
+            there = ", ".join(map(str, numbers))
+            raise self.refuse("option", f"{self.name_asked} has no step {asked}; it has: {there}")
         top: Iterable[Event] = [step.event]
         if pattern := self.options.get("from"):
             top = [event for event in step.event.walk() if matches(event.name, pattern)][:1]
             if not top:
-                return self.refuse(
-                    "option", f"nothing in step {step.number} of {self.name_asked} is called {pattern!r}"
-                )
+                nothing = f"nothing in step {step.number} of {self.name_asked} is called {pattern!r}"
+                raise self.refuse("option", nothing)
         key = show_trace(self.env, self.name_asked, self.machine_asked)
         tree = nodes.bullet_list("", *[_item(event, key) for event in top], classes=["ks-chain"])
         self.set_source_info(tree)

@@ -78,22 +78,19 @@ class Rung(RecordedDirective):
         self.set_source_info(made)
         if "doc" not in self.options:
             self.name_asked = self.arguments[0]
-            return self.refuse(
-                "option", f"rung {self.name_asked}: say where it leads, as in :doc: read/linear"
-            )
+            self.warn("option", f"rung {self.name_asked}: say where it leads, as in :doc: read/linear")
+            return self.nothing_to_show()
         link = page_link(self.env, self.options["doc"], self.options.get("title", ""))
         self.set_source_info(link)
         made += nodes.paragraph("", "", link, classes=["ks-rung-title"])
         made += self.parse_content_to_nodes()
         for name in self.arguments[0].split():
             self.name_asked = name
-            made += for_each_machine(self.env, self.show)
+            made += for_each_machine(self.env, self.shown)
         return [made]
 
     def show(self) -> list[Node]:
         trace = self.find(self.context.trace)
-        if trace is None:
-            return self.nothing_to_show()
         drawn = frame("", self._line(bool(trace.kernels)))
         drawn["strip"] = strip(trace, self.name_asked)
         drawn["alt"] = f"{self.name_asked}. {describe(trace, lay_out(trace, width=WIDE_PX))}"

@@ -17,7 +17,7 @@ from docutils.parsers.rst import directives
 from sphinx_gallery.directives import imgsgnode
 
 from kinetoscope.book.build_context import context_of
-from kinetoscope.book.directive import Option, Options, RecordedDirective
+from kinetoscope.book.directive import NothingToShow, Option, Options, RecordedDirective
 from kinetoscope.book.gallery import figure_suffix, gallery_dir
 from kinetoscope.book.nodes import NodeVisitors, OwnNode, in_place_of
 from kinetoscope.book.page_data import note_example
@@ -67,8 +67,8 @@ class RecordedFigure(RecordedDirective):
         if recording is None or name not in recording.drawings:
             there = ", ".join(recording.drawings) if recording is not None else "no recording of it"
             if self.context.is_strict:
-                return self.refuse("name", f"{stem} has no figure {name}; there is: {there or 'none'}")
-            return self.nothing_to_show()
+                self.warn("name", f"{stem} has no figure {name}; there is: {there or 'none'}")
+            raise NothingToShow
         words = _alt_text(recording, name)
         suffix = figure_suffix(self.context, machine)
         drawn = _drawn(recording.drawings[name], self.new_id("plot"), words)

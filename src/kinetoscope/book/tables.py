@@ -1,4 +1,8 @@
-"""``{recorded-table} NAME``, a CSV of an example, and ``{kernel-name} NAME``, kernel names taken apart."""
+"""The tables of a page.
+
+``{profiler-table} NAME``: where a trace spent its time, by op, kernel, runtime call or step.
+``{recorded-table} NAME``: a CSV of an example.  ``{kernel-name} NAME``: kernel names taken apart.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +11,91 @@ from typing import ClassVar
 
 from docutils import nodes
 from docutils.nodes import Node
+from docutils.parsers.rst import directives
 
-from kinetoscope.book.directive import Option, Options, RecordedDirective, patterns, text_option
+from kinetoscope.book.assets import show_trace
+from kinetoscope.book.directive import (
+    NothingToShow,
+    Option,
+    Options,
+    RecordedDirective,
+    patterns,
+    text_option,
+)
+from kinetoscope.draw.describe import count_word
 from kinetoscope.draw.table import Column
+from kinetoscope.draw.views import VIEWS, ColumnError, Shown, ViewError, choose_rows
 from kinetoscope.kernel_names import KernelName, decode
 from kinetoscope.measure.csvtable import Cell, CsvTable
 from kinetoscope.measure.quantity import Quantity
 from kinetoscope.measure.selection import matches
+from kinetoscope.measure.tables import Row
+from kinetoscope.trace import Trace
 
 _PART_COLUMNS = (
     Column("text", "part"),
     Column("field", "what it is", "text"),
     Column("meaning", "what it says", "text"),
 )
+
+
+class ProfilerTable(RecordedDirective):
+    """A table of one trace; sums are over all its recorded steps unless ``:step:`` picks one."""
+
+    option_spec: ClassVar[Options] = {
+        "by": Option(
+            lambda text: directives.choice(text, tuple(VIEWS)),
+            "``op`` (if not given), ``kernel``, ``copy`` (memcpy and memset), ``call`` (runtime and driver), "
+            "``annotation``, ``step`` or ``waiting`` (what the GPU waited for, step by step)",
+        ),
+        "step": Option(directives.nonnegative_int, "the number of the one step to sum over"),
+        "sort": text_option(
+            "a column, largest first; ``name`` goes from A to Z. If not given: the longest first, and "
+            "steps in their order"
+        ),
+        "rows": Option(
+            directives.positive_int, "show this many rows; the caption says how many were left out"
+        ),
+        "columns": Option(patterns, "the columns, in this order, with commas between them"),
+        "highlight": Option(patterns, "patterns: the rows to point out"),
+        "caption": text_option("a caption in place of the one that is made"),
+        **RecordedDirective.option_spec,
+    }
+
+    def show(self) -> list[Node]:
+        trace = self.find(self.context.trace)
+        try:
+            shown = choose_rows(
+                trace,
+                self.options.get("by", "op"),
+                step=self.options.get("step"),
+                sort=self.options.get("sort"),
+                limit=self.options.get("rows"),
+                columns=self.options.get("columns", ()),
+            )
+        except ColumnError as error:
+            raise self.refuse("name", str(error)) from error
+        except ViewError as error:
+            raise self.refuse("option", f"{self.name_asked}: {error}") from error
+        table = self.table(
+            shown.columns,
+            shown.rows,
+            caption=self.options.get("caption") or self._caption(trace, shown),
+            highlight=self.options.get("highlight", ()),
+            trace=show_trace(self.env, self.name_asked, self.machine_asked),
+        )
+        return [table]
+
+    def _caption(self, trace: Trace, shown: Shown) -> str:
+        caption = f"{self.name_asked} by {shown.view.noun}"
+        if shown.view.row is Row:
+            if "step" in self.options:
+                caption += f", step {self.options['step']}"
+            elif trace.steps_at:
+                caption += f", sums over {count_word(len(trace.steps_at), 'step')}"
+        if shown.left_out:
+            caption += f"; {count_word(shown.left_out, 'more row')} not shown"
+        return caption
 
 
 class RecordedTable(RecordedDirective):
@@ -35,12 +111,10 @@ class RecordedTable(RecordedDirective):
 
     def show(self) -> list[Node]:
         table = self.find(self.context.table)
-        if table is None:
-            return self.nothing_to_show()
         names = self.options.get("columns", table.columns)
         unknown = [name for name in names if name not in table.columns]
         if unknown:
-            return self.refuse(
+            raise self.refuse(
                 "name",
                 f"{self.name_asked} has no column {unknown[0]!r}; there are: {', '.join(table.columns)}",
             )
@@ -59,14 +133,12 @@ class KernelNameTable(RecordedDirective):
 
     def show(self) -> list[Node]:
         trace = self.find(self.context.trace)
-        if trace is None:
-            return self.nothing_to_show()
         pattern = self.options.get("kernel", "*")
         names = [name for name in dict.fromkeys(k.name for k in trace.kernels) if matches(name, pattern)]
         if not names:
             if self.context.is_strict:
-                return self.refuse("name", f"{self.name_asked} has no kernel called {pattern!r}")
-            return self.nothing_to_show()
+                self.warn("name", f"{self.name_asked} has no kernel called {pattern!r}")
+            raise NothingToShow
         return [node for name in names for node in self._parts(decode(name))]
 
     def _parts(self, kernel: KernelName) -> list[Node]:

@@ -43,8 +43,6 @@ class Timeline(RecordedDirective):
 
     def show(self) -> list[Node]:
         trace = self.find(self.context.trace)
-        if trace is None:
-            return self.nothing_to_show()
         options = TimelineOptions(
             steps=self.options.get("step"),
             zoom=self.options.get("zoom"),
@@ -53,7 +51,7 @@ class Timeline(RecordedDirective):
         try:
             node = timeline_node(self, trace, options, title=self.options.get("title"))
         except LayoutError as error:
-            return self.refuse("option", f"{self.name_asked}: {error}")
+            raise self.refuse("option", f"{self.name_asked}: {error}") from error
         node += self.caption()
         return [node]
 

@@ -41,10 +41,7 @@ class TraceCompare(RecordedDirective):
         traces = []
         for name in self.arguments:
             self.name_asked = name
-            trace = self.find(self.context.trace)
-            if trace is None:
-                return self.nothing_to_show()
-            traces.append(trace)
+            traces.append(self.find(self.context.trace))
         before, after = traces
         kinds = (Kind.OP,) if self.options.get("by") == "op" else DEFAULT_KINDS
         pairs = compare(before, after, *kinds)
