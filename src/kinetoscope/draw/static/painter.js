@@ -30,9 +30,9 @@
       let rows = 0;
       this._rowBase = this.model.lanes.map(lane => (rows += lane.rows) - lane.rows);
       this._taken = new Float64Array(rows);
-      this._headCount = 0;
-      this._headX = new Float64Array(512);
-      this._headY = new Float64Array(512);
+      /** tips of the arrows drawn since their heads were filled */
+      this._tips = /** @type {[number, number][]} */ ([]);
+      this._at = { x: 0, y: 0, w: 0, h: 0 };
       /** positions that the search found, outlined */
       this.hits = /** @type {ArrayLike<number>} */ ([]);
       /** positions that the page's :highlight: option marks */
@@ -206,7 +206,7 @@
       const start = layout.startOf(i);
       if (!(start < layout.view.end) || layout.endOf(i) < layout.view.start) return false;
       const k = layout.barOf(i);
-      const box = (this._at ??= { x: 0, y: 0, w: 0, h: 0 });
+      const box = this._at;
       if (k >= 0 && layout.of[k] === i) {
         box.x = layout.x[k];
         box.y = layout.y[k];
@@ -224,8 +224,7 @@
     }
 
     _litBars() {
-      const { context: c, model } = this;
-      const box = (this._at ??= { x: 0, y: 0, w: 0, h: 0 });
+      const { context: c, model, _at: box } = this;
       c.lineWidth = 0.75;
       this._taken.fill(-1);
       let kind = -1;
@@ -264,8 +263,7 @@
     }
 
     _outline(events, color, width) {
-      const { context: c } = this;
-      const box = (this._at ??= { x: 0, y: 0, w: 0, h: 0 });
+      const { context: c, _at: box } = this;
       if (!events.length) return;
       c.strokeStyle = c.fillStyle = color;
       c.lineWidth = this.layout.overlaid ? Math.min(width, 1.5) : width;
@@ -335,23 +333,20 @@
       c.lineTo(x1, turn);
       c.bezierCurveTo(x1, turn + reach, x2, level - reach, x2, level);
       c.lineTo(x2, y2 - 4);
-      if (this._headCount < this._headX.length) {
-        this._headX[this._headCount] = x2;
-        this._headY[this._headCount++] = y2;
-      }
+      this._tips.push([x2, y2]);
     }
 
     /** Fill the heads of the arrows drawn since the last call. */
     _heads() {
       const { context: c } = this;
       c.beginPath();
-      for (let k = 0; k < this._headCount; k++) {
-        c.moveTo(this._headX[k] - 3, this._headY[k] - 5);
-        c.lineTo(this._headX[k] + 3, this._headY[k] - 5);
-        c.lineTo(this._headX[k], this._headY[k]);
+      for (const [x, y] of this._tips) {
+        c.moveTo(x - 3, y - 5);
+        c.lineTo(x + 3, y - 5);
+        c.lineTo(x, y);
       }
       c.fill();
-      this._headCount = 0;
+      this._tips.length = 0;
     }
 
     _tape(bottom) {

@@ -14,7 +14,6 @@
     const panel = make("section", { class: "ks-panel", "aria-label": "Details of the event", hidden: "" }, name, facts, links);
     figure.live.after(panel);
     figure.panel = panel;
-    let shown = -1;
     let tallest = 0;
 
     const jumps = (label, events) => {
@@ -70,9 +69,6 @@
 
     const show = () => {
       const i = figure.hovered >= 0 ? figure.hovered : figure.selected;
-      const id = i < 0 ? -1 : i + (figure.hovered === i ? 0.5 : 0) * (figure.hoveredMore ? 1 : 0);
-      if (id === shown && !panel.hidden) return;
-      shown = id;
       if (i >= 0) {
         fill(i);
         // It opens below the buttons, so that they do not move away from the finger.

@@ -22,9 +22,8 @@
     const tree = make("div", { class: "ks-tree", role: "tree", "aria-label": `Events of ${model.data.name}` });
     const outline = make("details", { class: "ks-outline" }, make("summary", {}, "Events as a tree"), tree);
     figure.findBar.after(outline);
+    /** ids of expanded items; a Set keeps the order in which they were expanded */
     const expanded = new Set();
-    /** ids of expanded items, in the order in which they were expanded */
-    const order = [];
     let current = "";
     /** @type {{item: Item, level: number, size: number, place: number, parent: string}[]} */
     let rows = [];
@@ -91,7 +90,7 @@
     const render = focus => {
       rows = flatten();
       // Too many rows: close what was expanded first, but nothing around the current item.
-      for (const id of [...order]) {
+      for (const id of [...expanded]) {
         if (rows.length <= MOST) break;
         if (current === id || current.startsWith(`${id}/`)) continue;
         collapse(id);
@@ -119,12 +118,6 @@
 
     const collapse = id => {
       for (const each of [...expanded]) if (each === id || each.startsWith(`${id}/`)) expanded.delete(each);
-      for (let k = order.length - 1; k >= 0; k--) if (!expanded.has(order[k])) order.splice(k, 1);
-    };
-    const expand = id => {
-      if (expanded.has(id)) return;
-      expanded.add(id);
-      order.push(id);
     };
 
     const move = (row, focus = true) => {
@@ -149,7 +142,7 @@
     });
     const toggle = (row, open) => {
       if (!row.item.children) return;
-      if (open) expand(row.item.id);
+      if (open) expanded.add(row.item.id);
       else collapse(row.item.id);
       render(true);
     };
@@ -217,17 +210,17 @@
       const path = [];
       for (let up = model.parent[at]; up >= 0; up = model.parent[up]) path.unshift(up);
       let items = roots[model.lane[at]];
-      expand(items.id);
+      expanded.add(items.id);
       for (const want of [...path, at]) {
         let next;
         let level = items.children?.() ?? [];
         while (!(next = level.find(item => item.event === want))) {
           const group = level.find(item => item.event < 0 && inGroup(item, want));
           if (!group) return;
-          expand(group.id);
+          expanded.add(group.id);
           level = group.children();
         }
-        if (want !== at) expand(next.id);
+        if (want !== at) expanded.add(next.id);
         items = next;
         current = next.id;
       }
