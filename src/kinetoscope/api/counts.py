@@ -113,11 +113,10 @@ def explain(left: object, right: object, op: str, *, whole: bool = False) -> lis
 def _as_number(side: object, pattern: str | None) -> _Number | None:
     if isinstance(side, _Number):
         return side
-    if isinstance(side, Events):
-        return count(side, pattern)
-    if _is_list_of_events(side):
-        return count([event for event in side if isinstance(event, Event)], pattern)
-    return None
+    if not _is_list_of_events(side):
+        return None
+    # A list of a trace knows what its events are called, and why there are none.
+    return count(side if isinstance(side, Events) else [e for e in side if isinstance(e, Event)], pattern)
 
 
 def _is_list_of_events(side: object) -> TypeGuard[list[object]]:

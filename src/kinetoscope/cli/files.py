@@ -12,9 +12,9 @@ from kinetoscope.cli.console import Refusal, Strict, note, spinner
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from kinetoscope.trace import Trace
+    from kinetoscope.trace import Finding, Trace
 
 PIPE = "the pipe"
 """What messages call standard input"""
@@ -44,11 +44,16 @@ def read_trace(options: argparse.Namespace, path: str, *, shows_findings: bool =
         limit = limit_of(options)
         trace = load(path, max_bytes=limit) if data is None else loads(data, PIPE, max_bytes=limit)
     if not shows_findings:
-        for finding in trace.findings:
-            note(f"{trace.path}: {finding}")
-        if options.strict and trace.findings:
-            raise Strict
+        report_findings(options, trace.path, trace.findings)
     return trace
+
+
+def report_findings(options: argparse.Namespace, path: str, findings: Sequence[Finding]) -> None:
+    """Prints findings on standard error.  Raises :class:`Strict` where they are errors."""
+    for finding in findings:
+        note(f"{path}: {finding}")
+    if options.strict and findings:
+        raise Strict
 
 
 def limit_of(options: argparse.Namespace) -> int:

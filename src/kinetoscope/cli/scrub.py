@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kinetoscope.cli.console import Strict, note, say, spinner
+from kinetoscope.cli.console import say, spinner
 from kinetoscope.cli.files import (
     PIPE,
     add_force,
@@ -14,6 +14,7 @@ from kinetoscope.cli.files import (
     limit_of,
     read_pipe,
     refuse_existing,
+    report_findings,
     write_whole,
 )
 
@@ -45,17 +46,15 @@ def run_scrub(options: argparse.Namespace) -> int:
     findings = Findings()
     with spinner(f"scrubbing {path}"):
         data = read_pipe(path)
+        name = path if data is None else PIPE
         packed = scrub_trace(
             Path(path).read_bytes() if data is None else data,
             Scrubber.of_this_machine().knowing(*options.word),
-            path if data is None else PIPE,
+            name,
             findings=findings,
             max_bytes=limit_of(options),
         )
-        for finding in findings:
-            note(f"{path}: {finding}")
-        if options.strict and findings.as_list():
-            raise Strict
+        report_findings(options, name, findings.as_list())
         content = packed if out.suffix == ".gz" else gzip.decompress(packed)
         write_whole(out, lambda target: target.write_bytes(content), force=options.force)
     say(f"{out}: without host and user names, folders and the metadata around the events.")

@@ -58,18 +58,13 @@ def _empty_figure(width: float, height: float, theme: Theme) -> tuple[Figure, Ax
     return figure, axes
 
 
-def _file_type(path: Path | str, noun: str) -> str:
-    """Return the type of file that a path asks for.  Raises ValueError if that is neither PNG nor PDF."""
-    suffix = str(path).rpartition(".")[2].lower()
-    if suffix not in _NAMELESS:
-        raise ValueError(f"{path}: a {noun} is saved as .png or .pdf")
-    return suffix
-
-
-def _write(figure: Figure, path: Path | str, file_type: str, dpi: int) -> None:
-    """Write the figure; the same figure gives the same bytes."""
+def _write(figure: Figure, path: Path | str, noun: str, dpi: int) -> None:
+    """Write the figure; the same figure gives the same bytes.  Raises ValueError for neither PNG nor PDF."""
     from matplotlib import rc_context
 
+    file_type = str(path).rpartition(".")[2].lower()
+    if file_type not in _NAMELESS:
+        raise ValueError(f"{path}: a {noun} is saved as .png or .pdf")
     # Type 42 keeps the text of a PDF searchable.
     with rc_context({"pdf.fonttype": 42}):
         figure.savefig(path, format=file_type, dpi=dpi, metadata=_NAMELESS[file_type])
@@ -102,8 +97,7 @@ def save_timeline(layout: Layout, path: Path | str, *, dark: bool = False, dpi: 
 
     Raises ValueError for a suffix other than ``.png`` and ``.pdf``.
     """
-    file_type = _file_type(path, "timeline")
-    _write(draw_timeline(layout, dark=dark), path, file_type, dpi)
+    _write(draw_timeline(layout, dark=dark), path, "timeline", dpi)
 
 
 def thumbnail(trace: Trace, path: Path | str) -> None:
@@ -123,7 +117,7 @@ def thumbnail(trace: Trace, path: Path | str) -> None:
     # A picture that is too high is cut off at the bottom; a lower one stands in the middle.
     spare = max(0.0, (THUMBNAIL[1] - layout.height) / 2)
     figure.axes[0].set_ylim(THUMBNAIL[1] - spare, -spare)
-    _write(figure, path, "png", PX_PER_INCH)
+    _write(figure, path, "thumbnail", PX_PER_INCH)
 
 
 def _background(axes: Axes, layout: Layout, theme: Theme) -> None:
@@ -217,7 +211,6 @@ def save_ladder(strips: Sequence[Strip], path: Path | str, *, width: float = 640
     ``width`` is in px of CSS.  The same strips give the same bytes.  Raises ValueError for a suffix other
     than ``.png`` and ``.pdf``.
     """
-    file_type = _file_type(path, "ladder")
     each = HEIGHT + 22
     height = each * len(strips) + 26
     figure, axes = _empty_figure(width, height, LIGHT)
@@ -231,7 +224,7 @@ def save_ladder(strips: Sequence[Strip], path: Path | str, *, width: float = 640
             min(4 + at * (width - 8), width - 30), height - 8, text, fontsize=8,
             family=_FONT, color=LIGHT.plain["muted"],
         )  # fmt: skip
-    _write(figure, path, file_type, dpi)
+    _write(figure, path, "ladder", dpi)
 
 
 def save_card(strips: Sequence[Strip], path: Path | str, *, title: str, below: str) -> None:
@@ -256,7 +249,7 @@ def save_card(strips: Sequence[Strip], path: Path | str, *, title: str, below: s
     scale = common_scale(shown)
     for number, strip in enumerate(shown):
         _draw_strip(axes, strip, scale, (72, top + number * each), wide - 144, theme, tall=each * 0.82)
-    _write(figure, path, "png", PX_PER_INCH)
+    _write(figure, path, "card", PX_PER_INCH)
 
 
 def _draw_strip(
