@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kinetoscope.trace import Event, Kind, Trace
 
@@ -46,7 +46,22 @@ def compare(before: Trace, after: Trace, *kinds: Kind) -> list[Pair]:
     """
     kinds = kinds or DEFAULT_KINDS
     old, new = _by_name(before, kinds), _by_name(after, kinds)
-    pairs = [_pair(key, old.get(key), new.get(key)) for key in {**old, **new}]
+    pairs = []
+    for kind, name in {**old, **new}:
+        one, other = old.get((kind, name), _Named()), new.get((kind, name), _Named())
+        pairs.append(
+            Pair(
+                name=name,
+                kind=kind,
+                change=_change(one, other),
+                calls_before=one.calls,
+                calls_after=other.calls,
+                before=one.time,
+                after=other.time,
+                events_before=one.events,
+                events_after=other.events,
+            )
+        )
     order = {"gone": 0, "new": 1}
     return sorted(
         pairs, key=lambda pair: (order.get(pair.change, 2), -max(pair.before, pair.after), pair.name)
@@ -63,9 +78,8 @@ def changes(pairs: Iterable[Pair]) -> tuple[dict[int, Change], dict[int, Change]
     return before, after
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """The events of one name in one trace."""
+class _Named(NamedTuple):
+    """The events of one name in one trace, or none."""
 
     calls: float = 0.0
     """a step"""
@@ -74,28 +88,14 @@ class _Named:
     events: tuple[Event, ...] = ()
 
 
-def _pair(key: tuple[Kind, str], old: _Named | None, new: _Named | None) -> Pair:
-    before, after = old or _Named(), new or _Named()
-    change: Change
-    if old is None:
-        change = "new"
-    elif new is None:
-        change = "gone"
-    elif abs(after.time - before.time) <= TOLERANCE * before.time:
-        change = "kept"
-    else:
-        change = "slower" if after.time > before.time else "faster"
-    return Pair(
-        name=key[1],
-        kind=key[0],
-        change=change,
-        calls_before=before.calls,
-        calls_after=after.calls,
-        before=before.time,
-        after=after.time,
-        events_before=before.events,
-        events_after=after.events,
-    )
+def _change(before: _Named, after: _Named) -> Change:
+    if not before.calls:
+        return "new"
+    if not after.calls:
+        return "gone"
+    if abs(after.time - before.time) <= TOLERANCE * before.time:
+        return "kept"
+    return "slower" if after.time > before.time else "faster"
 
 
 def _by_name(trace: Trace, kinds: Sequence[Kind]) -> dict[tuple[Kind, str], _Named]:

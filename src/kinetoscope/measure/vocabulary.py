@@ -357,57 +357,46 @@ def _comparable(what: tuple[Any, ...], function: str) -> list[Quantity]:
     return items
 
 
-VOCABULARY: dict[str, Entry] = {
-    **FUNCTIONS,
-    "trace.ops": Entry("trace.ops", "dispatcher calls on the CPU", owner=TraceView),
-    "trace.annotations": Entry("trace.annotations", "record_function ranges on the CPU", owner=TraceView),
-    "trace.calls": Entry("trace.calls", "runtime and driver calls", owner=TraceView),
-    "trace.kernels": Entry("trace.kernels", "kernels on the GPU", owner=TraceView),
-    "trace.copies": Entry(
-        "trace.copies", "memcpy and memset on the GPU; never counted as kernels", owner=TraceView
-    ),
-    "trace.steps": Entry("trace.steps", "the recorded steps", owner=TraceView),
-    "trace.step": Entry("trace.step(n)", "the trace's ProfilerStep#n alone", owner=TraceView),
-    "selection.ops": Entry(
-        "selection.ops",
-        "ops inside the selected CPU events; ops that launched GPU activities",
-        owner=Selection,
-    ),
-    "selection.annotations": Entry(
-        "selection.annotations", "annotations inside the selected CPU events", owner=Selection
-    ),
-    "selection.calls": Entry(
-        "selection.calls",
-        "calls inside the selected CPU events; calls that launched GPU activities",
-        owner=Selection,
-    ),
-    "selection.kernels": Entry(
-        "selection.kernels", "kernels launched inside the selected CPU events", owner=Selection
-    ),
-    "selection.copies": Entry(
-        "selection.copies", "copies launched inside the selected CPU events", owner=Selection
-    ),
-    "selection.like": Entry(
-        'selection.like("pattern")', 'as selection["pattern"], but it may match nothing', owner=Selection
-    ),
-    "table.at": Entry(
-        "table.at(column=value, …)",
-        "the one row with these values; its columns are attributes",
-        owner=CsvTable,
-    ),
-    "table.where": Entry("table.where(column=value, …)", "the rows with these values", owner=CsvTable),
-    "table.column": Entry('table.column("name")', "all values of a column", owner=CsvTable),
+_ATTRIBUTES: dict[type, dict[str, str]] = {
+    TraceView: {
+        "trace.ops": "dispatcher calls on the CPU",
+        "trace.annotations": "record_function ranges on the CPU",
+        "trace.calls": "runtime and driver calls",
+        "trace.kernels": "kernels on the GPU",
+        "trace.copies": "memcpy and memset on the GPU; never counted as kernels",
+        "trace.steps": "the recorded steps",
+        "trace.step(n)": "the trace's ProfilerStep#n alone",
+    },
+    Selection: {
+        "selection.ops": "ops inside the selected CPU events; ops that launched GPU activities",
+        "selection.annotations": "annotations inside the selected CPU events",
+        "selection.calls": "calls inside the selected CPU events; calls that launched GPU activities",
+        "selection.kernels": "kernels launched inside the selected CPU events",
+        "selection.copies": "copies launched inside the selected CPU events",
+        'selection.like("pattern")': 'as selection["pattern"], but it may match nothing',
+    },
+    CsvTable: {
+        "table.at(column=value, …)": "the one row with these values; its columns are attributes",
+        "table.where(column=value, …)": "the rows with these values",
+        'table.column("name")': "all values of a column",
+    },
+}
+"""What each attribute and method means, by its signature, of each type."""
+
+VOCABULARY: dict[str, Entry] = FUNCTIONS | {
+    signature.partition("(")[0]: Entry(signature, what, owner=owner)
+    for owner, attributes_of in _ATTRIBUTES.items()
+    for signature, what in attributes_of.items()
 }
 
-OPERATORS: dict[str, Entry] = {
-    'selection["pattern"]': Entry(
-        'selection["pattern"]', "the events whose name matches; * and ? are wildcards; no match is an error"
-    ),
-    '"pattern" in selection': Entry('"pattern" in selection', "whether any event's name matches"),
-    "+ - * /": Entry("+ - * /", "arithmetic with units: a time by a time is a ratio"),
-    "== != < <= > >=": Entry("== != < <= > >=", "comparison of like with like; a time with us(37)"),
-    "and or not if else": Entry("and or not if else", "logic"),
+_OPERATORS = {
+    'selection["pattern"]': "the events whose name matches; * and ? are wildcards; no match is an error",
+    '"pattern" in selection': "whether any event's name matches",
+    "+ - * /": "arithmetic with units: a time by a time is a ratio",
+    "== != < <= > >=": "comparison of like with like; a time with us(37)",
+    "and or not if else": "logic",
 }
+OPERATORS = {signature: Entry(signature, what) for signature, what in _OPERATORS.items()}
 """The rest of the language, for the reference page."""
 
 
