@@ -12,7 +12,7 @@ from kinetoscope.draw.layout import TimelineOptions, lay_out
 from kinetoscope.draw.matplotlib_backend import draw_timeline
 from kinetoscope.draw.palette import CHANGE_LABELS, CHANGE_SIGNS
 from kinetoscope.measure.compare import changes, compare
-from kinetoscope.trace.events import Kind
+from kinetoscope.trace import Kind
 
 SVG = "{http://www.w3.org/2000/svg}"
 

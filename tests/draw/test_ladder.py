@@ -8,7 +8,7 @@ import pytest
 
 from kinetoscope.draw.ladder import Mark, Strip, common_scale, strip, strip_svg
 from kinetoscope.draw.layout import typical_step
-from kinetoscope.trace.events import Kind
+from kinetoscope.trace import Kind
 
 
 def test_a_strip_is_the_typical_step_and_what_it_waited_for(sample) -> None:

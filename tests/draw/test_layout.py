@@ -11,7 +11,7 @@ from kinetoscope.draw.describe import describe, headline
 from kinetoscope.draw.layout import LayoutError, TimelineOptions, lay_out, typical_step
 from kinetoscope.draw.names import clean, short_name
 from kinetoscope.draw.text_metrics import fit, text_width
-from kinetoscope.trace.events import Kind, Trace
+from kinetoscope.trace import Kind, Trace
 
 WIDTHS = (340, 720)
 

@@ -13,7 +13,7 @@ from kinetoscope.draw.figure import draw_figure, svg
 from kinetoscope.draw.layout import LayoutError, TimelineOptions, lay_out
 from kinetoscope.draw.matplotlib_backend import FADED, draw_timeline, save_timeline, thumbnail
 from kinetoscope.draw.viewer import figure_style
-from kinetoscope.trace.events import Trace
+from kinetoscope.trace import Trace
 
 SVG = "{http://www.w3.org/2000/svg}"
 

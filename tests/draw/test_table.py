@@ -88,7 +88,7 @@ def test_names_are_text() -> None:
 
 
 def test_rows_may_be_mappings_and_carry_their_events(make) -> None:
-    from kinetoscope.trace.events import Kind
+    from kinetoscope.trace import Kind
 
     events = [make.add("a", Kind.OP, 0, 1), make.add("a", Kind.OP, 2, 1)]
     html = html_table([Column("name", "Op")], [{"name": "a", "events": events}])

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from kinetoscope.measure.intervals import Union, busy, span
 from kinetoscope.trace import Event, Kind, LaneId
-from kinetoscope.trace.events import columns_of
 
 from .made import Made
 
@@ -38,7 +37,7 @@ def test_a_union_knows_what_it_covers_between_two_times(
     made = Made().call("the beginning", 0, 0)
     for start, dur in ranges:
         made.activity(start, start + dur)
-    columns = columns_of(made.trace())
+    columns = made.trace().columns
     union = Union.of(columns, np.flatnonzero(columns.on_gpu))
     covered = {tick for start, dur in ranges for tick in range(start, start + dur)}
     assert union.covered() == 1000 * len(covered)

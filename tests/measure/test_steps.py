@@ -12,10 +12,9 @@ from kinetoscope.draw.table import cell_texts
 from kinetoscope.draw.views import COLUMNS, VIEWS
 from kinetoscope.measure.errors import ExpressionError
 from kinetoscope.measure.expressions import evaluate
-from kinetoscope.measure.launch_queue import Queues, launched_at
+from kinetoscope.measure.launch_queue import Queues
 from kinetoscope.measure.quantity import Quantity
 from kinetoscope.measure.steps import regime, step_table, typical, whole_row
-from kinetoscope.trace.events import columns_of
 
 from .made import Made
 from .test_idle_time import any_trace
@@ -23,7 +22,12 @@ from .test_idle_time import any_trace
 if TYPE_CHECKING:
     from conftest import Read
 
-    from kinetoscope.trace import Trace
+    from kinetoscope.trace import Event, Trace
+
+
+def launched_at(activity: Event) -> int:
+    """ns at which the launching call began, at most the activity's own begin."""
+    return activity.start if activity.launch is None else min(activity.launch.start, activity.start)
 
 
 def ahead() -> Made:
@@ -34,38 +38,38 @@ def ahead() -> Made:
 
 def test_depth_is_what_was_launched_before_and_has_not_finished() -> None:
     trace = ahead().trace()
-    queues = Queues.of_events(trace.gpu)
-    assert [queues.depth(kernel) for kernel in trace.gpu] == [0, 1, 2]
+    queues = Queues(trace.columns)
+    assert list(queues.depth.values()) == [0, 1, 2]
     # 25, 43 and 60 µs in the queue.
-    assert queues.mean(trace.gpu[0].lane, 0, 67_000) == pytest.approx((25 + 43 + 60) / 67)
-    assert queues.mean(trace.gpu[0].lane, 30_000, 30_000) == 0
+    lane = trace.columns.lanes.index(trace.gpu[0].lane)
+    assert queues.mean(lane, 0, 67_000) == pytest.approx((25 + 43 + 60) / 67)
+    assert queues.mean(lane, 30_000, 30_000) == 0
 
 
 def test_a_graph_fills_the_queue_at_once_and_another_stream_is_another_queue() -> None:
     made = Made().launch((0, 4), (5, 9), (9, 12), (12, 15), name="cudaGraphLaunch")
     trace = made.launch((6, 8), (10, 20), stream=9).trace()
-    queues = Queues.of_events(trace.gpu)
-    assert [queues.depth(kernel) for kernel in trace.gpu if kernel.lane.stream == 7] == [0, 1, 2]
-    assert [queues.depth(kernel) for kernel in trace.gpu if kernel.lane.stream == 9] == [0]
+    depths = [(trace.events[at].lane.stream, depth) for at, depth in Queues(trace.columns).depth.items()]
+    assert sorted(depths) == [(7, 0), (7, 1), (7, 2), (9, 0)]
 
 
 @given(any_trace())
 def test_depth_and_mean_against_counting(trace: Trace) -> None:
-    queues = Queues.of_events(trace.gpu)
-    for activity in trace.gpu:
+    queues = Queues(trace.columns)
+    gpu = np.flatnonzero(trace.columns.on_gpu)
+    for position in gpu.tolist():
+        activity = trace.events[position]
         at = launched_at(activity)
         inside = [event for event in trace.gpu if event.lane == activity.lane]
         before = [
             e for e in inside if (launched_at(e), e.start, e.index) < (at, activity.start, activity.index)
         ]
-        assert queues.depth(activity) == sum(event.end > at for event in before)
+        assert queues.depth[position] == sum(event.end > at for event in before)
         area = sum(max(0, min(e.end, 50_000) - max(launched_at(e), 10_000)) for e in inside)
-        assert queues.mean(activity.lane, 10_000, 50_000) == pytest.approx(area / 40_000)
-    depths = [queues.depth(activity) for activity in trace.gpu]
-    of_columns = Queues.of(columns_of(trace))
-    at = np.flatnonzero(columns_of(trace).on_gpu)
-    assert [of_columns.deepest(at[n : n + 1]) for n in range(len(at))] == depths
-    assert of_columns.deepest(at) == max(depths, default=None)
+        lane = trace.columns.lanes.index(activity.lane)
+        assert queues.mean(lane, 10_000, 50_000) == pytest.approx(area / 40_000)
+        assert queues.deepest(np.array([position])) == queues.depth[position]
+    assert queues.deepest(gpu) == max(queues.depth.values(), default=None)
 
 
 def test_a_row_says_all_of_a_step() -> None:

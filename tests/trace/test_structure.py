@@ -16,7 +16,6 @@ import kinetoscope.trace
 from kinetoscope.measure.device import device_times, in_its_like
 from kinetoscope.trace import Kind
 from kinetoscope.trace.columns import CODE
-from kinetoscope.trace.events import columns_of
 from kinetoscope.trace.nest import parents_at_once, parents_in_turn
 
 if TYPE_CHECKING:
@@ -204,7 +203,7 @@ _NAMED_RANGES = st.lists(
 def test_what_is_below_an_event_and_around_it(made: Made, ranges: list[dict[str, Any]]) -> None:
     """The same as by walking from one event to the next."""
     trace = made(*ranges)
-    columns, at = columns_of(trace), {id(event): n for n, event in enumerate(trace.events)}
+    columns, at = trace.columns, {id(event): n for n, event in enumerate(trace.events)}
     like = {
         n: is_in
         for kind in Kind
@@ -249,7 +248,7 @@ def test_a_stack_of_calls_that_is_very_deep(made: Made) -> None:
             "args": {"correlation": 1},
         },
     )
-    columns = columns_of(trace)
+    columns = trace.columns
     own, total = device_times(columns, np.flatnonzero(columns.on_gpu))
     assert own.tolist() == [*([0] * (deep - 1)), 5000, 0, 0]
     assert total.tolist() == [*([5000] * deep), 0, 0]

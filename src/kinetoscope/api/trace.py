@@ -123,20 +123,12 @@ class PublicTrace(Trace):
     @classmethod
     def from_trace(cls, trace: Trace) -> PublicTrace:
         """``trace`` with the methods of this class."""
-        return cls(
-            path=trace.path,
-            events=trace._events,
-            steps=trace._steps,
-            device_names=trace.device_names,
-            findings=trace.findings,
-            columns=trace.columns,
-            steps_at=trace.steps_at,
-        )
+        return cls(trace.path, trace.columns, trace.steps_at, trace.device_names, trace.findings)
 
     @cached_property
     def events(self) -> Events:
         """Every complete event"""
-        return Events(self._events() if callable(self._events) else self._events, self)
+        return Events(super().events, self)
 
     def of(self, *kinds: Kind) -> Events:
         """The events of these kinds."""

@@ -54,7 +54,7 @@ def run_scrub(options: argparse.Namespace) -> int:
             findings=findings,
             max_bytes=limit_of(options),
         )
-        report_findings(options, name, findings.as_list())
+        report_findings(options, name, list(findings))
         content = packed if out.suffix == ".gz" else gzip.decompress(packed)
         write_whole(out, lambda target: target.write_bytes(content), force=options.force)
     say(f"{out}: without host and user names, folders and the metadata around the events.")

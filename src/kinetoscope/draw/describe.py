@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from kinetoscope.draw.names import clean, short_name
 from kinetoscope.draw.palette import CHANGE_LABELS
 from kinetoscope.measure.printing import brief_time
-from kinetoscope.trace.events import Kind
+from kinetoscope.trace import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kinetoscope.draw.geometry import Layout
-    from kinetoscope.trace.events import Event, Trace
+    from kinetoscope.trace import Event, Trace
 
 _WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
 _ACTIVITIES = {Kind.KERNEL: ("kernel",), Kind.MEMCPY: ("copy", "copies"), Kind.MEMSET: ("memset",)}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kinetoscope.draw.geometry import Arrow, Bar, Label, Layout
     from kinetoscope.draw.layout import TimelineOptions
     from kinetoscope.draw.palette import Theme
-    from kinetoscope.trace.events import Trace
+    from kinetoscope.trace import Trace
 
 WIDE_PX, NARROW_PX = 640, 340
 """The two widths drawn; the stylesheet's container query chooses between them"""

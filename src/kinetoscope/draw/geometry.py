@@ -9,7 +9,7 @@ from kinetoscope.draw.palette import CHANGE_SIGNS
 
 if TYPE_CHECKING:
     from kinetoscope.measure.compare import Change
-    from kinetoscope.trace.events import Event, LaneId, Step
+    from kinetoscope.trace import Event, LaneId, Step
 
 
 @dataclass(frozen=True, slots=True)

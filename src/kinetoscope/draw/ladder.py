@@ -14,12 +14,12 @@ from kinetoscope.draw.figure import legend_html
 from kinetoscope.draw.layout import nice, typical_step
 from kinetoscope.draw.palette import KIND_LABELS, kind_class
 from kinetoscope.measure.printing import NS, UNITS
-from kinetoscope.trace.events import Kind
+from kinetoscope.trace import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kinetoscope.trace.events import Event, Trace
+    from kinetoscope.trace import Event, Trace
 
 HEIGHT = 34.0
 """Height of a strip, in px"""

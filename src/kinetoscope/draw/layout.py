@@ -15,13 +15,13 @@ from kinetoscope.draw.label import write_labels
 from kinetoscope.draw.palette import kind_class
 from kinetoscope.draw.text_metrics import text_width, truncate
 from kinetoscope.measure.selection import matches
-from kinetoscope.trace.events import Kind
+from kinetoscope.trace import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kinetoscope.measure.compare import Change
-    from kinetoscope.trace.events import Event, LaneId, Step, Trace
+    from kinetoscope.trace import Event, LaneId, Step, Trace
 
 StepChoice: TypeAlias = "int | tuple[int, ...] | Literal['all'] | None"
 """A step's number, several numbers, the whole trace, or (None) one typical step"""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kinetoscope.draw.geometry import Arrow, Bar, Label, Layout
     from kinetoscope.draw.ladder import Scale, Strip
     from kinetoscope.draw.palette import Theme
-    from kinetoscope.trace.events import Trace
+    from kinetoscope.trace import Trace
 
 PX_PER_INCH = 96
 """A px of the layout is a px of CSS"""

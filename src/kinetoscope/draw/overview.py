@@ -18,14 +18,14 @@ from kinetoscope.measure.printing import printed
 from kinetoscope.measure.steps import REGIMES, regime, step_table, typical, whole_row
 from kinetoscope.measure.summary import kind_counts
 from kinetoscope.measure.tables import copy_table, kernel_table, op_table
-from kinetoscope.trace.events import Kind
+from kinetoscope.trace import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kinetoscope.measure.steps import Regime, StepRow
     from kinetoscope.measure.tables import Row
-    from kinetoscope.trace.events import Trace
+    from kinetoscope.trace import Trace
 
 MOST_ROWS = 6
 """Kernels that are named"""

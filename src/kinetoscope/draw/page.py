@@ -23,7 +23,7 @@ from kinetoscope.draw.viewer_data import page_json, trace_data
 from kinetoscope.draw.views import VIEWS, choose_rows
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.summary import kind_counts, summarize, summary_lines
-from kinetoscope.trace.events import Kind
+from kinetoscope.trace import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kinetoscope.trace.events import Event, Kind
+from kinetoscope.trace import Event, Kind
 
 if TYPE_CHECKING:
     from kinetoscope.measure.compare import Change

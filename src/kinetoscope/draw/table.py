@@ -15,7 +15,7 @@ from kinetoscope.measure.selection import matches
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kinetoscope.trace.events import Event
+    from kinetoscope.trace import Event
 
 _LONG = 60
 """A cell cuts a name with more characters than this, and shows it in full when it is opened"""

@@ -39,7 +39,7 @@ from kinetoscope.trace.nest import OUTER_FIRST
 
 if TYPE_CHECKING:
     from kinetoscope.draw.describe import Facts
-    from kinetoscope.trace.events import Event, Trace
+    from kinetoscope.trace import Event, Trace
 
 VERSION = 2
 
@@ -77,8 +77,8 @@ def trace_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
     kind_ids = {kind: number for number, kind in enumerate(labels)}
     names, name_ids = _numbered([clean(event.name) for event in events])
     categories, category_ids = _numbered([event.kind.value for event in events])
-    queues = Queues.of_events(trace.gpu)
-    details, detail_ids = _numbered([_details(event, trace, queues) for event in events])
+    depths = {id(trace.events[at]): depth for at, depth in Queues(trace.columns).depth.items()}
+    details, detail_ids = _numbered([_details(event, trace, depths.get(id(event), 0)) for event in events])
     starts = [event.start for event in events]
     return {
         "version": VERSION,
@@ -120,11 +120,10 @@ def trace_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
     }
 
 
-def _details(event: Event, trace: Trace, queues: Queues) -> Facts:
-    """What is known about the event besides its name and times."""
+def _details(event: Event, trace: Trace, ahead: int) -> Facts:
+    """What is known about the event besides its name and times; ``ahead`` of it in its stream's queue."""
     details = facts(event, trace.device_names)
     if event.kind.on_gpu and event.launch is not None:
-        ahead = queues.depth(event)
         details = (*details, ("queue", f"{ahead or 'nothing'} ahead of it when it was launched"))
     return details
 

@@ -19,7 +19,6 @@ from kinetoscope.measure.tables import (
     op_table,
 )
 from kinetoscope.trace import StepAt, Trace
-from kinetoscope.trace.events import columns_of
 
 if TYPE_CHECKING:
     from kinetoscope.measure.compare import Pair
@@ -88,7 +87,7 @@ def _steps(trace: Trace, step: StepAt | None) -> list[StepRow]:
 
 def _waiting(trace: Trace, step: StepAt | None) -> list[StepRow]:
     """Return the steps, or the whole of a trace without steps; nothing waited if no GPU did anything."""
-    if not columns_of(trace).on_gpu.any():
+    if not trace.columns.on_gpu.any():
         return []
     rows = _steps(trace, step) if trace.steps_at else [whole_row(trace)]
     return [structs.replace(row, share=row.gpu_busy / row.span if row.span else 0.0) for row in rows]

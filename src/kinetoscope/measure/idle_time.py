@@ -32,7 +32,6 @@ import numpy as np
 
 from kinetoscope.trace import Kind
 from kinetoscope.trace.columns import CODE
-from kinetoscope.trace.events import columns_of
 from kinetoscope.trace.fields import NONE
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ class Gaps:
 
 def find_gaps(trace: Trace) -> Gaps:
     """Every gap on the merged timeline of all streams, from the trace's begin to its end, in order."""
-    columns = columns_of(trace)
+    columns = trace.columns
     gpu = np.flatnonzero(columns.on_gpu)
     launch = columns.launch[gpu]
     known = launch != NONE

@@ -17,7 +17,7 @@ from kinetoscope.measure.printing import printed
 from kinetoscope.measure.quantity import middle
 from kinetoscope.trace import Kind
 from kinetoscope.trace.columns import CODE, distinct
-from kinetoscope.trace.events import EventsAt, columns_of
+from kinetoscope.trace.events import EventsAt
 from kinetoscope.trace.fields import NONE
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def step_table(trace: Trace) -> list[StepRow]:
     """A row for each step, in order of time; empty where the trace has no steps."""
     if not trace.steps_at:
         return []
-    columns, row = columns_of(trace), _Rows(trace)
+    columns, row = trace.columns, _Rows(trace)
     rows = []
     for step in trace.steps_at:
         start, cpu = int(columns.start[step.event]), int(columns.dur[step.event])
@@ -133,7 +133,7 @@ def step_table(trace: Trace) -> list[StepRow]:
 
 def whole_row(trace: Trace) -> StepRow:
     """The whole trace as if it were one step, for one that was recorded without a schedule."""
-    columns = columns_of(trace)
+    columns = trace.columns
     on_cpu = columns.where(Kind.ANNOTATION, Kind.OP, Kind.CALL)
     gpu = np.flatnonzero(columns.on_gpu)
     cpu_start, cpu_end = _bounds(columns, on_cpu)
@@ -160,9 +160,9 @@ class _Rows:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._columns = columns_of(trace)
+        self._columns = trace.columns
         self._gaps = find_gaps(trace)
-        self._queues = Queues.of(self._columns)
+        self._queues = Queues(self._columns)
         gpu = np.flatnonzero(self._columns.on_gpu)
         self._is_first = np.zeros(len(self._columns), bool)
         """(n) whether it is the first activity of its launch"""
@@ -221,7 +221,7 @@ class _Rows:
         return WorkWindow(start, end, end - start - sum(idle.values()), waiting)
 
     def _mean_queue(self, gpu: NDArray[np.intp], window: WorkWindow) -> float:
-        lanes = [self._columns.lanes[lane] for lane in distinct(self._columns.lane[gpu]).tolist()]
+        lanes = distinct(self._columns.lane[gpu]).tolist()
         return max(self._queues.mean(lane, window.start, window.end) for lane in lanes)
 
 

@@ -11,8 +11,7 @@ from kinetoscope.measure.device import total
 from kinetoscope.measure.intervals import Union
 from kinetoscope.measure.printing import printed
 from kinetoscope.trace import Kind
-from kinetoscope.trace.columns import CODE
-from kinetoscope.trace.events import columns_of
+from kinetoscope.trace.columns import CODE, groups
 from kinetoscope.trace.fields import NONE
 
 if TYPE_CHECKING:
@@ -46,11 +45,8 @@ class Summary:
 
 
 def summarize(trace: Trace) -> Summary:
-    """The summary of a trace, from its columns.
-
-    Raises ``ValueError`` for a trace that was made of events.
-    """
-    columns = columns_of(trace)
+    """The summary of a trace, from its columns."""
+    columns = trace.columns
     gpu = np.flatnonzero(columns.on_gpu)
     kernels = columns.where(Kind.KERNEL)
     unlinked = int((columns.launch[gpu] == NONE).sum())
@@ -92,7 +88,7 @@ def summary_lines(trace: Trace, summary: Summary) -> list[tuple[str, str, str]]:
 
 def kind_counts(trace: Trace) -> dict[Kind, int]:
     """How many events of each kind there are; kinds without events are left out."""
-    columns = columns_of(trace)
+    columns = trace.columns
     counts = np.bincount(columns.kind, minlength=len(CODE)).tolist()
     return {kind: counts[code] for kind, code in CODE.items() if counts[code]}
 
@@ -102,13 +98,11 @@ def busy_by_device(trace: Trace) -> dict[tuple[int | str, int | None], int]:
 
     Ranks whose traces were merged into one file may each call their GPU number 0.
     """
-    columns = columns_of(trace)
+    columns = trace.columns
     gpu = np.flatnonzero(columns.on_gpu)
     numbers: dict[tuple[int | str, int | None], int] = {}
     of_lane = np.array([numbers.setdefault((lane.pid, lane.device), len(numbers)) for lane in columns.lanes])
     place = of_lane[columns.lane[gpu]] if len(gpu) else np.empty(0, np.intp)
-    order = np.argsort(place, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(place[order])) + 1) if len(gpu) else []
     devices = list(numbers)
-    busy = {devices[place[there[0]]]: Union.of(columns, gpu[there]).covered() for there in groups}
+    busy = {devices[place[there[0]]]: Union.of(columns, gpu[there]).covered() for there in groups(place)}
     return dict(sorted(busy.items(), key=lambda item: repr(item[0])))

@@ -16,7 +16,7 @@ from kinetoscope.measure.device import device_times, in_its_like, op_of, sums
 from kinetoscope.measure.device import total as sum_of
 from kinetoscope.trace import COPIES, Kind
 from kinetoscope.trace.columns import CODE, KINDS, among
-from kinetoscope.trace.events import EventsAt, columns_of
+from kinetoscope.trace.events import EventsAt
 from kinetoscope.trace.fields import NONE
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kinetoscope.trace import Event, StepAt, Trace
-    from kinetoscope.trace.columns import Columns
 
 NO_LAUNCH = "(no launch in trace)"
 """Written instead of the op if the launch of a GPU activity is not in the file."""
@@ -94,10 +93,10 @@ def _row_name(name: str) -> str:
 
 
 def _cpu_table(trace: Trace, kind: Kind, step: StepAt | None) -> list[Row]:
-    columns = columns_of(trace)
+    columns = trace.columns
     cpu, gpu = _scope(trace, step)
     at = cpu[columns.kind[cpu] == CODE[kind]]
-    own, total = _device_times(columns, gpu, of_all=step is None)
+    own, total = device_times(columns, gpu)
     if kind is Kind.CALL:
         total = sums(columns.dur[gpu], columns.launch[gpu], len(columns))
     groups = _Groups(trace, at)
@@ -105,42 +104,27 @@ def _cpu_table(trace: Trace, kind: Kind, step: StepAt | None) -> list[Row]:
     # The total of an outer event already has the time of an inner one of its name.
     counted = np.zeros(len(columns), bool)
     counted[at[~in_its_like(columns, at)]] = True
-    whole = int(self_cpu.sum())
     rows = groups.rows(
         self_cpu=self_cpu,
         cpu=groups.sum(columns.dur * counted),
         self_device=groups.sum(own),
         device=groups.sum(total * counted),
-        share=self_cpu.astype(np.float64) / (whole or 1),
+        share=self_cpu.astype(np.float64) / (int(self_cpu.sum()) or 1),
     )
     return sorted(rows, key=lambda row: (-row.self_cpu, row.name))
 
 
-def _device_times(
-    columns: Columns, gpu: NDArray[np.intp], of_all: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """:func:`device_times`, computed once if it is of all activities of the trace."""
-    if not of_all:
-        return device_times(columns, gpu)
-    if "device_times" not in columns.once:
-        columns.once["device_times"] = device_times(columns, gpu)
-    own, total = columns.once["device_times"]
-    return own, total
-
-
 def _gpu_table(trace: Trace, kinds: frozenset[Kind], step: StepAt | None) -> list[Row]:
-    columns = columns_of(trace)
+    columns = trace.columns
     _, gpu = _scope(trace, step)
     groups = _Groups(trace, gpu[among(columns.kind[gpu], [CODE[kind] for kind in kinds], len(KINDS))])
     time = groups.sum(columns.dur)
-    whole = int(time.sum())
-    nothing = time * 0
     rows = groups.rows(
-        self_cpu=nothing,
-        cpu=nothing,
+        self_cpu=time * 0,
+        cpu=time * 0,
         self_device=time,
         device=time,
-        share=time.astype(np.float64) / (whole or 1),
+        share=time.astype(np.float64) / (int(time.sum()) or 1),
         launched_by=groups.launchers(),
     )
     return sorted(rows, key=lambda row: (-row.device, row.name))
@@ -148,7 +132,7 @@ def _gpu_table(trace: Trace, kinds: frozenset[Kind], step: StepAt | None) -> lis
 
 def _scope(trace: Trace, step: StepAt | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Positions of the annotations, ops and calls, and of the GPU activities, of a step or the trace."""
-    columns = columns_of(trace)
+    columns = trace.columns
     if step is None:
         return columns.where(Kind.ANNOTATION, Kind.OP, Kind.CALL), np.flatnonzero(columns.on_gpu)
     return columns.with_all_below(step.cpu, step.event), step.gpu
@@ -163,7 +147,7 @@ class _Groups:
 
     @cached_property
     def _named(self) -> tuple[list[str], NDArray[np.intp]]:
-        columns = columns_of(self.trace)
+        columns = self.trace.columns
         name = columns.name[self.at]
         there = np.flatnonzero(np.bincount(name, minlength=len(columns.names)))
         numbered: dict[str, int] = {}
@@ -179,7 +163,7 @@ class _Groups:
 
     def launchers(self) -> list[tuple[str, ...]]:
         """(groups) the names of the ops that launched the events, in order of appearance."""
-        columns = columns_of(self.trace)
+        columns = self.trace.columns
         names, group = self._named
         launchers: list[dict[str, None]] = [{} for _ in names]
         op = op_of(columns, self.at)
@@ -204,7 +188,7 @@ class _Groups:
         launched_by: list[tuple[str, ...]] | None = None,
     ) -> list[Row]:
         """A row for each group, of (groups) columns."""
-        columns = columns_of(self.trace)
+        columns = self.trace.columns
         names, group = self._named
         order = np.lexsort((columns.dur[self.at], group))
         dur = columns.dur[self.at][order]

@@ -150,7 +150,7 @@ def scrub_trace(
             raise
         document = {"traceEvents": recovered[0], "deviceProperties": recovered[1]}
         names = {match[1] for match in _NAMED.finditer(text)}
-    refuse_damaged(findings.as_list(), path)
+    refuse_damaged(findings, path)
     if isinstance(document, list):
         document = {"traceEvents": document}
     if not isinstance(document, dict) or not isinstance(document.get("traceEvents"), list):

@@ -84,9 +84,6 @@ class Columns:
     named_op: dict[int, int] = field(default_factory=dict)
     """position of the op that the External id of an event names, where nesting gives none"""
 
-    once: dict[str, Any] = field(default_factory=dict, repr=False)
-    """results over all events that several tables ask for"""
-
     def __len__(self) -> int:
         return len(self.start)
 

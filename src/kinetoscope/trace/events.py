@@ -13,31 +13,18 @@ from typing import TYPE_CHECKING, Any, overload
 
 from kinetoscope.trace.categories import COPIES, GPU_ACTIVITIES, Kind
 from kinetoscope.trace.columns import KINDS
-from kinetoscope.trace.fields import NONE, Args, LaneId
+from kinetoscope.trace.fields import NONE, Args
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
     from kinetoscope.trace.columns import Columns
+    from kinetoscope.trace.fields import LaneId
     from kinetoscope.trace.findings import Finding
     from kinetoscope.trace.steps import StepAt
-
-__all__ = [
-    "COPIES",
-    "GPU_ACTIVITIES",
-    "Event",
-    "EventsAt",
-    "Kind",
-    "LaneId",
-    "Step",
-    "Trace",
-    "build_events",
-    "build_steps",
-    "columns_of",
-]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -141,42 +128,40 @@ class Step:
         return max([self.event.end, *(a.end for a in self.gpu)])
 
 
+@dataclass(eq=False, repr=False)
 class Trace:
     """What ``torch.profiler`` exported once, typed, nested and linked.
 
     Every list is in order of ``start``.
     """
 
-    def __init__(
-        self,
-        path: str,
-        events: Sequence[Event] | Callable[[], list[Event]],
-        steps: Sequence[Step] | Callable[[list[Event]], list[Step]],
-        device_names: Mapping[int, str],
-        findings: Sequence[Finding] = (),
-        columns: Columns | None = None,
-        steps_at: Sequence[StepAt] = (),
-    ) -> None:
-        self.path = path
-        """where it was read from, for messages"""
-        self.device_names = dict(device_names)
-        """GPU name by device number, as the profiler wrote it"""
-        self.findings = list(findings)
-        """what was repaired, dropped or assumed while it was read"""
-        self.columns = columns
-        """the same events as numbers, for whoever counts many; None for a trace that was not read"""
-        self.steps_at = list(steps_at)
-        """the steps as positions in ``columns``"""
-        self._events, self._steps = events, steps
+    path: str
+    """where it was read from, for messages"""
+    columns: Columns
+    """the events as numbers, for whoever counts many"""
+    steps_at: list[StepAt]
+    """the steps as positions in ``columns``"""
+    device_names: dict[int, str]
+    """GPU name by device number, as the profiler wrote it"""
+    findings: list[Finding]
+    """what was repaired, dropped or assumed while it was read"""
 
     @cached_property
     def events(self) -> list[Event]:
-        """Every complete event"""
-        return self._events() if callable(self._events) else list(self._events)
+        """Every complete event, in the order of ``columns``"""
+        return _build_events(self.columns)
 
     @cached_property
     def steps(self) -> list[Step]:
-        return self._steps(self.events) if callable(self._steps) else list(self._steps)
+        return [
+            Step(
+                number=step.number,
+                event=self.events[step.event],
+                cpu=[self.events[at] for at in step.cpu.tolist()],
+                gpu=[self.events[at] for at in step.gpu.tolist()],
+            )
+            for step in self.steps_at
+        ]
 
     def of(self, *kinds: Kind) -> list[Event]:
         """The events of these kinds."""
@@ -214,13 +199,6 @@ class Trace:
         return max((event.end for event in self.events), default=0)
 
 
-def columns_of(trace: Trace) -> Columns:
-    """The columns of a trace that was read.  Raises ``ValueError`` for one that was made of events."""
-    if trace.columns is None:
-        raise ValueError(f"{trace.path} was not read from a file: it has events and no columns")
-    return trace.columns
-
-
 class EventsAt(Sequence[Event]):
     """Some events of a trace, built when somebody looks at one."""
 
@@ -242,7 +220,7 @@ class EventsAt(Sequence[Event]):
         return self._trace.events[int(self._at[place])]
 
 
-def build_events(columns: Columns) -> list[Event]:
+def _build_events(columns: Columns) -> list[Event]:
     """The events, in the columns' order, nested and linked."""
     names, lanes = columns.names, columns.lanes
     events = [
@@ -283,16 +261,3 @@ def build_events(columns: Columns) -> list[Event]:
     for at, op in columns.named_op.items():
         events[at].named_op = events[op]
     return events
-
-
-def build_steps(steps: Sequence[StepAt], events: Sequence[Event]) -> list[Step]:
-    """The steps, with events in place of positions."""
-    return [
-        Step(
-            number=step.number,
-            event=events[step.event],
-            cpu=[events[at] for at in step.cpu.tolist()],
-            gpu=[events[at] for at in step.gpu.tolist()],
-        )
-        for step in steps
-    ]

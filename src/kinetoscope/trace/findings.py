@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
 
 class TraceError(ValueError):
@@ -188,23 +188,19 @@ class Findings:
         self._found[code] = (before + count, place)
 
     def __iter__(self) -> Iterator[Finding]:
+        """In the order of :data:`CODES`."""
         for code in CODES:
             if code in self._found:
                 count, first = self._found[code]
                 yield Finding(code, count, first)
 
-    def as_list(self) -> list[Finding]:
-        """In the order of :data:`CODES`."""
-        return list(self)
 
-
-def refuse(findings: Sequence[Finding], path: str) -> None:
+def refuse(findings: Iterable[Finding], path: str) -> None:
     """Raises :class:`TraceError`, naming ``path``, where there are any."""
-    if findings:
-        said = " ".join(str(finding) for finding in findings)
+    if said := " ".join(str(finding) for finding in findings):
         raise TraceError(f"{path}: {said} Record it again, or take a whole copy of it.")
 
 
-def refuse_damaged(findings: Sequence[Finding], path: str) -> None:
+def refuse_damaged(findings: Iterable[Finding], path: str) -> None:
     """Raises :class:`TraceError`, naming ``path``, where something that was in the file is lost."""
     refuse([finding for finding in findings if finding.severity is Severity.LOST], path)

@@ -8,12 +8,11 @@ bare list of events, plain or gzipped.
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import Any
 
 from kinetoscope.trace.categories import Kind
 from kinetoscope.trace.columns import Columns, among, distinct
-from kinetoscope.trace.events import Trace, build_events, build_steps
+from kinetoscope.trace.events import Trace
 from kinetoscope.trace.fast_reader import read_fast
 from kinetoscope.trace.fields import NONE
 from kinetoscope.trace.findings import Findings, TraceError, refuse, refuse_damaged
@@ -52,16 +51,13 @@ def loads(data: bytes, path: str, *, strict: bool = False, max_bytes: int = MAX_
     link_ops(columns)
     _note_missing(columns, findings)
     if strict:
-        refuse(findings.as_list(), path)
-    steps = find_steps(columns)
+        refuse(findings, path)
     return Trace(
         path=path,
-        events=partial(build_events, columns),
-        steps=partial(build_steps, steps),
-        device_names=device_names,
-        findings=findings.as_list(),
         columns=columns,
-        steps_at=steps,
+        steps_at=find_steps(columns),
+        device_names=device_names,
+        findings=list(findings),
     )
 
 

@@ -62,11 +62,11 @@ def recover(text: str, findings: Findings) -> tuple[list[Any], Any] | None:
         findings.add("damaged-metadata", partial(place, text, begin))
     else:
         return None
-    before = len(findings.as_list())
+    before = len(list(findings))
     events, end = _events(text, begin, findings)
     if (another := _LIST.search(text, end)) is not None:
         findings.add("several-documents", partial(place, text, another.start()))
-    elif len(findings.as_list()) == before:
+    elif len(list(findings)) == before:
         # The events are whole, so the fault that the decoder met is elsewhere.
         findings.add("damaged-metadata", partial(place, text, end))
     return events, _devices(text)
