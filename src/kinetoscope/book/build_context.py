@@ -163,7 +163,7 @@ _CONTEXTS: WeakKeyDictionary[BuildEnvironment, BuildContext] = WeakKeyDictionary
 
 
 def set_context(env: BuildEnvironment, context: BuildContext) -> None:
-    """Makes ``context`` that of the build of ``env``."""
+    """Registers ``context`` for the build of ``env``."""
     _CONTEXTS[env] = context
 
 

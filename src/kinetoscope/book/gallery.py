@@ -317,7 +317,5 @@ def _docstring_line(source: list[str]) -> int:
 
 def _first_text(source: list[str], line: int) -> int:
     """1-based line of the first text of a block that begins at ``line``; the page has nothing above it."""
-    first = line
-    while line <= len(source) and source[line - 1].strip() in ("", "#"):
-        line += 1
-    return line if line <= len(source) else first
+    lines = range(line, len(source) + 1)
+    return next((number for number in lines if source[number - 1].strip() not in ("", "#")), line)

@@ -85,12 +85,8 @@ class Machines(BookDirective):
     def run(self) -> list[Node]:
         note_all_recordings(self.env)
         context = self.context
-        return [
-            _section(machine, context)
-            for machine in sorted(
-                context.machines.values(), key=lambda item: (item.name != context.shown, item.name)
-            )
-        ]
+        machines = sorted(context.machines.values(), key=lambda item: (item.name != context.shown, item.name))
+        return [_section(machine, context) for machine in machines]
 
 
 def _section(machine: MachineRecording, context: BuildContext) -> Node:
@@ -122,17 +118,16 @@ def _facts(machine: MachineRecording) -> Node:
 
 def _examples(machine: MachineRecording, order: Sequence[str]) -> Node:
     """In the gallery's order; examples whose script is gone come last."""
-    place = {stem: number for number, stem in enumerate(order)}
+    in_order = dict.fromkeys([*order, *sorted(machine.examples)])
+    examples = [machine.examples[stem] for stem in in_order if stem in machine.examples]
     rows = [
         (
-            f"{stem}.py",
+            f"{example.stem}.py",
             f"{example.run_time:.0f}\N{NO-BREAK SPACE}s",
             ", ".join(example.results),
             _day(example.provenance.recorded),
         )
-        for stem, example in sorted(
-            machine.examples.items(), key=lambda item: (place.get(item[0], len(place)), item[0])
-        )
+        for example in examples
     ]
     return _table(("example", "ran for", "traces and tables", "recorded"), rows)
 

@@ -31,7 +31,7 @@ Visitors = tuple[Callable[[Any, Any], None], Callable[[Any, Any], None] | None]
 """A visit and a depart function, as for ``app.add_node(node, html=...)``"""
 NodeVisitors = dict[type[nodes.Element], Visitors]
 Markup = str | Callable[[Any], str]
-"""HTML, or a function that makes it of a node"""
+"""HTML, or a function that makes it from a node"""
 
 
 def around(before: Markup, after: Markup) -> Visitors:
@@ -177,7 +177,7 @@ def document_table(
 ) -> nodes.table:
     """Make a table that every builder knows; a column is as wide as its longest cell, up to a limit.
 
-    ``inline`` makes nodes of a cell.
+    ``inline`` turns a cell into nodes.
     """
 
     def row(cells: Sequence[str]) -> nodes.row:
