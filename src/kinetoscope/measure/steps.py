@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from kinetoscope.measure.idle_time import find_gaps
-from kinetoscope.measure.intervals import Union
+from kinetoscope.measure.intervals import covered
 from kinetoscope.measure.launch_queue import Queues, launches_at
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.quantity import middle
@@ -182,7 +182,7 @@ class _Rows:
         columns, length = self._columns, end - start
         idle = self._gaps.idle(start, end)
         total_idle = sum(idle.values())
-        busy = Union.of(columns, gpu).covered()
+        busy = covered(columns, gpu)
         launched = gpu[columns.launch[gpu] != NONE]
         first = launched[self._is_first[launched]]
         delays = (columns.start[first] - columns.start[columns.launch[first]]).tolist()

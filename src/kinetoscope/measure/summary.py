@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kinetoscope.measure.device import total
-from kinetoscope.measure.intervals import Union
+from kinetoscope.measure.intervals import covered
 from kinetoscope.measure.printing import printed
 from kinetoscope.trace import Kind
 from kinetoscope.trace.columns import CODE, groups
@@ -55,7 +55,7 @@ def summarize(trace: Trace) -> Summary:
         events=len(columns),
         kernels=len(kernels),
         kernel_sum_ns=total(columns.dur[kernels]),
-        gpu_busy_ns=Union.of(columns, gpu).covered(),
+        gpu_busy_ns=covered(columns, gpu),
         gpu_span_ns=int(columns.end[gpu].max() - columns.start[gpu].min()) if len(gpu) else 0,
         linked=len(gpu) - unlinked,
         unlinked=unlinked,
@@ -104,5 +104,5 @@ def busy_by_device(trace: Trace) -> dict[tuple[int | str, int | None], int]:
     of_lane = np.array([numbers.setdefault((lane.pid, lane.device), len(numbers)) for lane in columns.lanes])
     place = of_lane[columns.lane[gpu]] if len(gpu) else np.empty(0, np.intp)
     devices = list(numbers)
-    busy = {devices[place[there[0]]]: Union.of(columns, gpu[there]).covered() for there in groups(place)}
+    busy = {devices[place[there[0]]]: covered(columns, gpu[there]) for there in groups(place)}
     return dict(sorted(busy.items(), key=lambda item: repr(item[0])))
