@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 from visiting import ARGUMENTS, chromium, serving, unavailable
 
-# How long to wait for what has to come. A busy machine takes many times as long as a quiet one.
+# The longest wait for something that must happen. A busy machine needs many times as long as a quiet one.
 PATIENCE_MS = 180_000
 
 
 def patient(new: Callable[..., Any]) -> Callable[..., Any]:
-    """A window, or what holds windows, that waits as long as a busy machine may take."""
+    """Wrap a function that makes a page or a context, so that what it makes has our timeout."""
 
-    def made(**options: object) -> Any:
+    def make(**options: object) -> Any:
         made = new(**options)
         made.set_default_timeout(PATIENCE_MS)
         return made
 
-    return made
+    return make
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +44,14 @@ def browser() -> Iterator:
 
 @pytest.fixture(scope="module")
 def served(built) -> Iterator[str]:
-    """The site's address on this machine."""
+    """The URL of the site on a local server."""
     with serving(built.html) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def screenshots() -> Path | None:
-    """Where pictures of the pages are kept, if somebody wants them."""
+    """The folder for screenshots, or None if nobody asked for any."""
     named = os.environ.get("KINETOSCOPE_SCREENSHOTS")
     if not named:
         return None

@@ -1,4 +1,4 @@
-"""What axe-core and the eye of a reader of headings find in a page that is open, light and dark."""
+"""Check an open page with axe-core, and its headings, in the light and the dark theme."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ SET_THEME = """theme => {
   document.documentElement.dataset.mode = theme;
 }"""
 RULES = {"rules": {"target-size": {"enabled": True}}}
-BUT_COLOR = {"rules": {"target-size": {"enabled": True}, "color-contrast": {"enabled": False}}}
+ALL_BUT_COLOR = {"rules": {"target-size": {"enabled": True}, "color-contrast": {"enabled": False}}}
 COLOR = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
-# Code has the same few colors on every page.
+# Highlighted code has the same few colors on every page, so we check it on these pages only.
 PAGES_WITH_CODE = ("gallery/02_linear", "use/one-script", "reference/configuration")
-# What axe would spend most of its time on to no end: the bars of a drawing, which is one picture to a screen
-# reader and of which axe cannot tell the ground (tests/draw holds the palette to its contrast); each word of
-# code; the tenth timeline and the hundredth row of a table, made as the others are.
+# axe would spend most of its time on parts where it can find nothing new. We remove the bars of a drawing: to
+# a screen reader the drawing is one picture, and axe cannot see a bar's background (tests/draw checks the
+# contrast of the palette). We also remove the highlighting of code, all timelines but the first two, and all
+# rows of a table but the first three.
 PRUNE = """code => {
   for (const drawing of document.querySelectorAll("svg.ks-svg"))
     drawing.replaceChildren(...drawing.querySelectorAll(":scope > title, :scope > desc"));
@@ -27,7 +28,8 @@ PRUNE = """code => {
   for (const row of document.querySelectorAll(".ks-table tbody tr:nth-child(n + 4)")) row.remove();
   for (const part of document.querySelectorAll(".ks-answer, .sd-dropdown")) part.open = true;
 }"""
-# Colors come by tag, class and style: what stands in the same as three others of the site has theirs.
+# An element gets its colors from its tag, class and style and those of its parents. If three elements of the
+# site share all of these, axe has checked their colors, and we remove further ones.
 ALIKE = """known => {
   const kept = new Set();
   for (const part of document.querySelectorAll("body *:not(svg *)")) {
@@ -52,12 +54,12 @@ HEADINGS = """() => [...document.querySelectorAll("h1, h2, h3, h4, h5, h6, [role
 
 
 def axe_source() -> str:
-    """axe-core, as it is given to a page."""
+    """Return the script of axe-core."""
     return files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 
 
 def examine(visit: Visit, axe: str, options: dict) -> None:
-    """Note what axe finds in the page that is open."""
+    """Note what axe finds in the open page."""
     if not visit.page.evaluate("typeof axe === 'object'"):
         visit.page.evaluate(axe)
     for fault in visit.page.evaluate(RUN, options):
@@ -65,15 +67,18 @@ def examine(visit: Visit, axe: str, options: dict) -> None:
 
 
 def judge(visit: Visit, axe: str, name: str, known: dict[str, int]) -> dict[str, int]:
-    """Note what is wrong with the page that is open, which is taken apart; tell what is known afterwards."""
+    """Note what is wrong with the open page; this removes parts of it.
+
+    ``known`` counts the elements of each kind that earlier pages had; returned with those of this page added.
+    """
     visit.name = name
     levels = visit.page.evaluate(HEADINGS)
     if levels.count(1) != 1 or levels[0] != 1:
-        visit.note(f"not one title, and first: headings of levels {levels}")
+        visit.note(f"the first heading must be the only title, but the levels are {levels}")
     if any(after > before + 1 for before, after in itertools.pairwise(levels)):
-        visit.note(f"a level of headings is left out: {levels}")
+        visit.note(f"the headings skip a level: {levels}")
     visit.page.evaluate(PRUNE, name not in PAGES_WITH_CODE)
-    examine(visit, axe, BUT_COLOR)
+    examine(visit, axe, ALL_BUT_COLOR)
     known = visit.page.evaluate(ALIKE, known)
     examine(visit, axe, COLOR)
     visit.name = f"{name}, dark"

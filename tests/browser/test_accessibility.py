@@ -1,6 +1,6 @@
-"""axe-core on a phone, and what it cannot see: focus, headings, boxes that scroll.
+"""axe-core on a phone, and what axe cannot see: focus, and boxes that scroll.
 
-tests/browser/test_pages.py lets it judge every page, light and dark.
+tests/browser/test_pages.py runs axe on every page, light and dark.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import itertools
 
 import pytest
 from judging import ALIKE, HEADINGS, PRUNE, RULES, axe_source, examine, judge
-from visiting import Visit, serving
+from visiting import Visit, visiting
 
 pytestmark = pytest.mark.browser
 
@@ -21,10 +21,10 @@ SCROLLED = """() => [...document.querySelectorAll(".bd-article *")].filter(box =
     reached: box.tabIndex >= 0 || box.querySelector("a, button, summary, [tabindex='0']") !== null,
     named: box.tagName === "PRE" || box.querySelector("a, button, [role=tree]") !== null
       || Boolean(box.ariaLabel || box.getAttribute("aria-labelledby"))}))"""
-# A control that looks the same with the focus as without it.
+# The controls that look the same with and without focus.
 UNSEEN = """() => {
   const looks = element => {
-    // the ring may be drawn around what the control stands for: a card, a row, a choice
+    // the ring may be drawn around a parent of the control: a card, a row, a choice
     const parts = [];
     for (let part = element; part && parts.length < 5; part = part.parentElement) parts.push(part);
     return parts.map(part => {
@@ -54,7 +54,7 @@ def axe() -> str:
 
 
 def test_axe_finds_nothing_on_a_phone(website, browser, served, axe) -> None:
-    """The menu is folded there, and boxes scroll."""
+    """There the menu is folded, and tables and code scroll."""
     with Visit(browser, served, "light") as visit:
         visit.page.set_viewport_size({"width": 360, "height": 780})
         for name in ("index", "read/linear", "gallery/05_recompiles", "lookup/said-and-measured"):
@@ -63,28 +63,26 @@ def test_axe_finds_nothing_on_a_phone(website, browser, served, axe) -> None:
             examine(visit, axe, RULES)
             for box in visit.page.evaluate(SCROLLED):
                 if not box["reached"]:
-                    visit.note(f"scrolls, and no key gets there: {box['box']}")
+                    visit.note(f"scrolls, but no key reaches it: {box['box']}")
                 if not box["named"]:
-                    visit.note(f"scrolls, and has no name: {box['box']}")
+                    visit.note(f"scrolls, but has no name: {box['box']}")
         visit.page.locator("button.primary-toggle").click()
         visit.page.locator("#pst-primary-sidebar-modal").wait_for()
         examine(visit, axe, RULES)
-        assert visit.faults == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_focus_is_seen_wherever_it_is(website, browser, served, theme: str) -> None:
+def test_focus_is_visible_on_every_control(website, browser, served, theme: str) -> None:
     with Visit(browser, served, theme) as visit:
         for name in ("index", "read/linear", "gallery/index"):
             visit.open(name)
-            visit.page.keyboard.press("Tab")  # what is focused after a key shows it
+            visit.page.keyboard.press("Tab")  # browsers show the focus only once a key was used
             for element in visit.page.evaluate(UNSEEN):
-                visit.note(f"the focus is not seen on {element}")
-        assert visit.faults == []
+                visit.note(f"the focus is not visible on {element}")
 
 
 def test_the_keyboard_gets_through_a_page_and_out_of_it(website, browser, served) -> None:
-    """Tab comes to the text first if one wants that, goes down the page, and is caught nowhere."""
+    """The first Tab offers to skip to the text; then Tab goes down the page and is trapped nowhere."""
     with Visit(browser, served, "light") as visit:
         visit.page.set_viewport_size({"width": 1280, "height": 900})
         visit.open("read/linear")
@@ -102,10 +100,9 @@ def test_the_keyboard_gets_through_a_page_and_out_of_it(website, browser, served
             elif places:
                 break
         else:
-            pytest.fail(f"400 times Tab, and still at {page.evaluate('document.activeElement.outerHTML')}")
+            pytest.fail(f"after 400 tabs still at {page.evaluate('document.activeElement.outerHTML')}")
         assert len(places) > 20
         assert all(after > before - 300 for before, after in itertools.pairwise(places)), places
-        assert visit.faults == []
 
 
 # --- would these tests notice? ------------------------------------------------------------------------------
@@ -127,46 +124,40 @@ PAGE = (
     ],
 )
 def test_a_fault_is_noticed(tmp_path, browser, axe, html: str, fault: str) -> None:
-    (tmp_path / "x.html").write_text(PAGE.format(html), encoding="utf-8")
-    with serving(tmp_path) as address, Visit(browser, address, "light") as visit:
-        visit.open("x")
+    with visiting(browser, tmp_path, PAGE.format(html), expect_faults=True) as visit:
         examine(visit, axe, RULES)
         assert fault in "\n".join(visit.faults)
 
 
-def test_a_title_a_jump_and_a_color_in_the_dark_only_are_noticed(tmp_path, browser, axe) -> None:
+def test_a_second_title_a_skipped_level_and_a_color_of_the_dark_theme_are_noticed(
+    tmp_path, browser, axe
+) -> None:
     dark = (
         "<style>[data-theme=dark] em { color: #333 } [data-theme=dark] body { background: #222 !important }"
     )
     html = f"<h3>y</h3><h1>z</h1><p>said</p><p>said <em>once</em></p>{dark}"
-    (tmp_path / "x.html").write_text(PAGE.format(html), encoding="utf-8")
-    with serving(tmp_path) as address, Visit(browser, address, "light") as visit:
-        visit.open("x")
+    with visiting(browser, tmp_path, PAGE.format(html), expect_faults=True) as visit:
         known = judge(visit, axe, "x", {"P. MAIN.bd-article ": 9})
         assert known["P. MAIN.bd-article "] == 11
-        assert visit.faults[0] == "x: not one title, and first: headings of levels [1, 3, 1]"
-        assert visit.faults[1].startswith("x: a level of headings is left out")
+        assert visit.faults[0] == "x: the first heading must be the only title, but the levels are [1, 3, 1]"
+        assert visit.faults[1].startswith("x: the headings skip a level")
         assert [fault for fault in visit.faults if fault.startswith("x: color-contrast")] == []
         assert "x, dark: color-contrast: em: " in visit.faults[-1]
 
 
-def test_what_holds_something_new_is_not_left_out(tmp_path, browser) -> None:
+def test_elements_with_something_new_in_them_are_kept(tmp_path, browser) -> None:
     html = "".join(f"<p>{number}</p>" for number in range(6)) + "<p>7 <a href='#x'>x</a></p>"
-    (tmp_path / "x.html").write_text(PAGE.format(html), encoding="utf-8")
-    with serving(tmp_path) as address, Visit(browser, address, "light") as visit:
-        visit.open("x")
+    with visiting(browser, tmp_path, PAGE.format(html)) as visit:
         visit.page.evaluate(ALIKE, {})
         assert visit.page.locator("p").all_text_contents() == ["0", "1", "2", "7 x"]
 
 
-def test_a_hidden_focus_a_nameless_box_and_a_jump_are_noticed(tmp_path, browser) -> None:
+def test_an_invisible_focus_and_a_box_without_name_are_noticed(tmp_path, browser) -> None:
     html = (
         "<h3>y</h3><a href='#x' style='outline: none'>a</a>"
         "<div style='overflow: auto; width: 100px'><p style='width: 200px'>wide</p></div>"
     )
-    (tmp_path / "x.html").write_text(PAGE.format(html), encoding="utf-8")
-    with serving(tmp_path) as address, Visit(browser, address, "light") as visit:
-        visit.open("x")
+    with visiting(browser, tmp_path, PAGE.format(html)) as visit:
         assert visit.page.evaluate(HEADINGS) == [1, 3]
         assert visit.page.evaluate(SCROLLED)[0] == {"box": "div.: wide", "reached": False, "named": False}
         visit.page.keyboard.press("Tab")

@@ -1,11 +1,11 @@
-"""A guess: chosen, committed to, answered; by mouse, by keyboard, on paper, without JavaScript."""
+"""The guess box: choose, commit, read the answer; by mouse and keyboard, on paper, without JavaScript."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from visiting import Visit, serving
+from visiting import Visit, visiting
 
 import kinetoscope.book
 
@@ -39,7 +39,7 @@ def test_the_keyboard_alone_chooses_commits_and_reads_on(website, browser, serve
         assert not visible(box.locator(".ks-evidence"))
         box.locator("legend a").focus()
 
-        # Enter with nothing chosen asks for a choice, and says so.
+        # Enter with nothing chosen asks for a choice.
         page.keyboard.press("Tab")
         page.keyboard.press("Tab")
         assert page.evaluate(FOCUSED) == "That is my guess"
@@ -62,16 +62,15 @@ def test_the_keyboard_alone_chooses_commits_and_reads_on(website, browser, serve
         assert texts(box) == ["1 ✓ recorded", "2 ✗ your guess", "3"]
         assert box.locator("input:enabled").count() == 0 and not box.locator(".ks-commit").is_visible()
 
-        # what follows the verdict is the next thing that Tab comes to
+        # the next Tab goes to what follows the verdict
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.getBoundingClientRect().top") > 0
         assert page.evaluate(KEPT) == kept
         visit.open("read/linear")
         assert state(box) == "asked" and box.locator("input:checked").count() == 0
-        assert visit.faults == []
 
 
-def test_a_mouse_chooses_rightly_and_another_only_looks(website, browser, served) -> None:
+def test_a_right_guess_by_mouse_and_a_look_at_the_answer(website, browser, served) -> None:
     with Visit(browser, served, "light") as visit:
         visit.open("read/linear")
         first, second = (visit.page.locator(".ks-guess").nth(n) for n in (0, 1))
@@ -88,13 +87,12 @@ def test_a_mouse_chooses_rightly_and_another_only_looks(website, browser, served
         first.get_by_text("The answer").click()
         visit.page.wait_for_function("document.querySelector('.ks-guess').dataset.state === 'asked'")
         assert texts(first) == ["1", "2", "3"] and first.locator("input:enabled").count() == 3
-        assert visit.faults == []
 
 
 VEILED = "figure => getComputedStyle(figure.querySelector('.ks-frame > *')).filter.startsWith('blur')"
 
 
-def test_the_picture_below_a_question_is_veiled_until_it_is_answered_or_walked_into(
+def test_the_picture_below_a_question_is_blurred_until_it_is_answered_or_used(
     website, browser, served
 ) -> None:
     with Visit(browser, served, "light") as visit:
@@ -108,11 +106,10 @@ def test_the_picture_below_a_question_is_veiled_until_it_is_answered_or_walked_i
         assert not first.evaluate(VEILED) and second.evaluate(VEILED)
         second.locator(".ks-download").focus()
         visit.page.keyboard.press("Tab")
-        assert second.evaluate(VEILED), "who reads on by Tab has not asked for it"
+        assert second.evaluate(VEILED), "Tab only passes through the figure"
         second.locator(".ks-download").focus()
         visit.page.keyboard.press("ArrowDown")
         assert not second.evaluate(VEILED)
-        assert visit.faults == []
     with Visit(browser, served, "light", javascript=False) as visit:
         visit.open("read/linear")
         assert not visit.page.locator(".ks-guess + .ks-timeline").first.evaluate(VEILED)
@@ -128,7 +125,6 @@ def test_without_javascript_the_choices_can_be_made_and_the_answer_opens(website
         box.get_by_text("Just show me").click()
         assert visible(box.locator(".ks-evidence"))
         assert box.locator("[data-right]").evaluate("label => getComputedStyle(label).boxShadow") != plain
-        assert visit.faults == []
 
 
 @pytest.mark.parametrize("javascript", [True, False])
@@ -142,7 +138,7 @@ def test_on_paper_the_answer_is_open(website, browser, served, javascript: bool)
         else:
             visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
             assert box.locator(".ks-answer").evaluate("details => details.open")
-            # paper has the first moment of what moves
+            # a printed page shows the state before animations
             moving = (
                 "box => box.getAnimations({ subtree: true }).filter(it => it instanceof CSSAnimation).length"
             )
@@ -151,7 +147,6 @@ def test_on_paper_the_answer_is_open(website, browser, served, javascript: bool)
             visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
             assert not box.locator(".ks-answer").evaluate("details => details.open")
         assert not box.locator("summary").is_visible()
-        assert visit.faults == []
 
 
 PAGE = """<!doctype html><html lang=en><meta charset=utf-8><title>x</title><link rel=icon href="data:,">
@@ -165,6 +160,13 @@ PAGE = """<!doctype html><html lang=en><meta charset=utf-8><title>x</title><link
 SAID = "<p class=ks-right>The recording says: <strong>{}</strong></p>"
 
 
+def visiting_guess(browser, folder: Path, said: str):
+    """Open a page with one guess, whose answer is ``said``."""
+    for name in ("guess.js", "kinetoscope.css"):
+        (folder / name).write_bytes((STATIC / name).read_bytes())
+    return visiting(browser, folder, PAGE.format(said))
+
+
 @pytest.mark.parametrize(
     ("said", "expected", "verdict", "choices"),
     [
@@ -175,14 +177,10 @@ SAID = "<p class=ks-right>The recording says: <strong>{}</strong></p>"
         ("<p>Not measured here.</p>", "open", "You guessed 5.", ["3", "5 your guess"]),
     ],
 )
-def test_each_way_to_end(
+def test_each_outcome_of_a_guess(
     tmp_path, browser, said: str, expected: str, verdict: str, choices: list[str]
 ) -> None:
-    (tmp_path / "x.html").write_text(PAGE.format(said), encoding="utf-8")
-    for name in ("guess.js", "kinetoscope.css"):
-        (tmp_path / name).write_bytes((STATIC / name).read_bytes())
-    with serving(tmp_path) as address, Visit(browser, address, "light") as visit:
-        visit.open("x")
+    with visiting_guess(browser, tmp_path, said) as visit:
         box = visit.page.locator(".ks-guess")
         box.locator("input").nth(1).focus()
         visit.page.keyboard.press("Space")
@@ -191,17 +189,12 @@ def test_each_way_to_end(
         assert visit.page.evaluate(FOCUSED).startswith(verdict)
         assert texts(box) == choices
         assert visible(box.get_by_text("Because."))
-        assert visit.faults == []
 
 
 def test_another_recording_has_another_answer(tmp_path, browser) -> None:
-    """The switch between recordings hides the one line and shows the other."""
+    """The control for choosing a recording hides one of the two lines and shows the other."""
     said = f"<div class=a>{SAID.format(5)}</div><div class=b hidden>{SAID.format(3)}</div>"
-    (tmp_path / "x.html").write_text(PAGE.format(said), encoding="utf-8")
-    for name in ("guess.js", "kinetoscope.css"):
-        (tmp_path / name).write_bytes((STATIC / name).read_bytes())
-    with serving(tmp_path) as address, Visit(browser, address, "light") as visit:
-        visit.open("x")
+    with visiting_guess(browser, tmp_path, said) as visit:
         box = visit.page.locator(".ks-guess")
         box.locator("input").nth(1).check()
         box.get_by_role("button", name="That is my guess").click()
@@ -211,4 +204,3 @@ def test_another_recording_has_another_answer(tmp_path, browser) -> None:
             document.dispatchEvent(new CustomEvent('kinetoscope:machine'))"""
         )
         assert state(box) == "wrong" and texts(box) == ["3 ✓ recorded", "5 ✗ your guess"]
-        assert visit.faults == []

@@ -1,4 +1,4 @@
-"""The stylesheet that the book's pages load in place of a dozen: it draws every page as they would."""
+"""The one stylesheet that the book's pages load in place of a dozen gives every page the same look."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ A = """
 
 
 def site(folder: Path) -> SimpleNamespace:
-    """A site of two pages, three stylesheets and two scripts, as an app knows it."""
+    """A stand-in for a Sphinx app whose site has two pages, three stylesheets and two scripts."""
     (folder / "_static/styles").mkdir(parents=True)
     (folder / "read").mkdir()
     (folder / "_static/styles/a.css").write_text(A)
@@ -51,7 +51,7 @@ def page(path: Path, up: str, body: str) -> None:
     path.write_text(f"<head>{LINKS.format(up=up)}</head>{body}")
 
 
-def test_a_rule_stays_where_a_page_or_a_script_has_what_it_names(tmp_path: Path) -> None:
+def test_a_rule_is_kept_if_a_page_or_a_script_uses_its_names(tmp_path: Path) -> None:
     one_stylesheet.put_together(site(tmp_path), None)
     rules = (tmp_path / "_static/book-all.css").read_text().splitlines()
     assert rules == [
@@ -69,16 +69,16 @@ def test_a_rule_stays_where_a_page_or_a_script_has_what_it_names(tmp_path: Path)
     ]
 
 
-def test_pages_load_it_and_know_when_it_has_changed(tmp_path: Path) -> None:
+def test_pages_load_it_by_its_checksum(tmp_path: Path) -> None:
     app = site(tmp_path)
     one_stylesheet.put_together(app, None)
     links = [re.findall(r"<link.*?>", path.read_text()) for path in one_stylesheet._pages(tmp_path)]
-    assert [len(found) for found in links] == [1, 1]
+    assert [len(tags) for tags in links] == [1, 1]
     version = re.fullmatch(r'<link rel="stylesheet" href="_static/book-all.css\?v=(\w{8})" />', links[0][0])
     assert version is not None
     assert links[1] == [f'<link rel="stylesheet" href="../_static/book-all.css?v={version[1]}" />']
 
-    # The next build writes one page: what it brings is in the stylesheet, and the other page asks for that.
+    # The next build writes one page. Its new rule is in the stylesheet, and both pages have the new checksum.
     page(tmp_path / "read/x.html", "../", '<p class="unused">')
     one_stylesheet.put_together(app, None)
     assert ".unused { color: blue }" in (tmp_path / "_static/book-all.css").read_text()
@@ -88,12 +88,12 @@ def test_pages_load_it_and_know_when_it_has_changed(tmp_path: Path) -> None:
     assert first == second != version[1]
 
 
-# What a rule asks for, and no page has by itself: it comes with pointing, a script, a reader's own settings.
+# States that no page is in when it is loaded: they come from the pointer, a script or the reader's settings.
 STATES = re.compile(r"::?(?!not|is|where|has|first|last|nth|only|root|empty)[\w-]+(\([^)]*\))?")
 
 
 @pytest.mark.browser
-def test_no_rule_left_out_of_the_book_matches_on_a_page(website, browser, served) -> None:
+def test_no_rule_that_was_left_out_matches_on_a_page(website, browser, served) -> None:
     whole = [
         rule
         for name in ("styles/pydata-sphinx-theme.css", "sphinx-design.min.css", "sg_gallery.css", "basic.css")

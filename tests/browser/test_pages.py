@@ -1,8 +1,8 @@
 """The built book in a real browser: phone, tablet and desktop, light and dark, with and without JavaScript.
 
 `KINETOSCOPE_CHROMIUM` names the browser; `KINETOSCOPE_REQUIRE_BROWSER=1` makes its absence a failure.
-`KINETOSCOPE_SCREENSHOTS` names a folder to keep a picture of every page in; otherwise none are taken, which
-would be most of the time.
+`KINETOSCOPE_SCREENSHOTS` names a folder for a screenshot of every page. Without it none are taken, because that
+would take most of the time.
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ from pathlib import Path
 
 import pytest
 from judging import SET_THEME, axe_source, judge
-from visiting import Visit, serving
+from visiting import Visit, visiting
 
 pytestmark = pytest.mark.browser
 
 WIDTHS = {360: 780, 768: 1024, 1440: 900}
-PARTS = 2
-"""so that two processes share the longest test"""
-SMALLEST_TEXT = 10.5  # CSS pixels, as a reader sees it
+PARTS = 2  # the longest test is cut in two, so that two processes can share it
+SMALLEST_TEXT = 10.5  # CSS px on the screen
 SIZES = ((320, 640, ""), (1280, 900, "200%"), (3840, 900, ""))
 LONGEST_LINE = 50  # em: about a hundred characters
 BOXES = """() => [...document.querySelectorAll(".bd-article *")]
   .filter(box => ["auto", "scroll"].includes(getComputedStyle(box).overflowX)
     && box.scrollWidth > box.clientWidth + 1 && box.getClientRects().length
-    && box.tabIndex < 0 && !box.matches(".ks-frame")  // which gets its place with the viewer
+    && box.tabIndex < 0 && !box.matches(".ks-frame")  // the viewer makes it focusable
     && !box.querySelector("a, button, input, summary, [tabindex]"))
   .map(box => `${box.tagName}.${box.className}: ${box.textContent.trim().slice(0, 30)}`)"""
-# The theme waits a moment after a change of the window's size before it does its part.
+# The theme makes code that scrolls focusable, but only a moment after the window's size has changed.
 REACHED = """() => [...document.querySelectorAll("pre")]
   .every(box => box.scrollWidth <= box.clientWidth || box.tabIndex >= 0)"""
 MEASURE = """() => Math.max(0, ...[...document.querySelectorAll(".bd-article section > p")]
@@ -59,7 +58,7 @@ LOOK = """smallest => {
     }
   }
   const scrolls = node => {
-    // the theme lets the whole article scroll; a reader would take that for a broken page
+    // the theme lets the whole article scroll, but to a reader that is a broken page
     for (let box = node; box && !box.matches(".bd-article-container, body"); box = box.parentElement)
       if (["auto", "scroll"].includes(getComputedStyle(box).overflowX)) return true;
     return false;
@@ -89,7 +88,7 @@ def look(visit: Visit, name: str, width: int, theme: str, timelines: int) -> Non
         visit.note(f"the theme is {seen['theme']!r}")
     dark = [is_dark(color) for color in (seen["ground"], *seen["surfaces"])]
     if any(is_so != (theme == "dark") for is_so in dark):
-        visit.note(f"grounds are {seen['ground']} and {seen['surfaces']}")
+        visit.note(f"backgrounds are {seen['ground']} and {seen['surfaces']}")
     if seen["both"] or seen["none"]:
         visit.note(f"drawn twice: {seen['both']}, not at all: {seen['none']}")
     if width == 360 and seen["wide"]:
@@ -102,15 +101,8 @@ def look(visit: Visit, name: str, width: int, theme: str, timelines: int) -> Non
         visit.note(f"text too small: {seen['small'][:5]}")
 
 
-def playwright_timeout() -> type[Exception]:
-    """What Playwright raises after a wait in vain; whoever has no browser may not have Playwright either."""
-    from playwright.sync_api import TimeoutError as InVain
-
-    return InVain
-
-
 def stretch(visit: Visit, name: str) -> None:
-    """Note what sticks out, or gets too long, at extreme sizes of screen and text."""
+    """Note what sticks out or gets too long at extreme sizes of screen and text."""
     for width, height, text in SIZES:
         visit.name = f"{name} at {width} px {text}"
         visit.page.set_viewport_size({"width": width, "height": height})
@@ -121,11 +113,11 @@ def stretch(visit: Visit, name: str) -> None:
         if (measure := visit.page.evaluate(MEASURE)) > LONGEST_LINE:
             visit.note(f"a line of text is {measure:.0f} em long")
         if width == SIZES[0][0] and (boxes := visit.page.evaluate(BOXES)):
-            visit.note(f"no key reaches what scrolls: {boxes[:3]}")
+            visit.note(f"scrolls, but no key reaches it: {boxes[:3]}")
 
 
 def is_dark(color: str) -> bool:
-    """Tell whether a color, rgb(…) as computed, is nearer to black than to white."""
+    """Tell whether a computed color, ``rgb(…)``, is nearer to black than to white."""
     red, green, blue = (float(part) for part in color[color.index("(") + 1 : -1].split(",")[:3])
     return 0.3 * red + 0.6 * green + 0.1 * blue < 128
 
@@ -133,18 +125,20 @@ def is_dark(color: str) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_page_at_every_width_light_and_dark(website, browser, served, screenshots, part: int) -> None:
-    """All there is to be seen of a page in one visit: to open it takes longer than to look at it."""
+    """Check everything about a page in one visit, because opening it takes longer than looking at it."""
+    from playwright.sync_api import TimeoutError as TimeoutReached  # only installed where browsers are used
+
     axe, known = axe_source(), {}
     with Visit(browser, served, "light") as visit:
         for name in website.names()[part::PARTS]:
             timelines = len(website.page(name).by_class("ks-timeline", "figure"))
-            # What scrolls when the page is opened gets its place among what the keys reach.
+            # What scrolls when the page is opened becomes focusable then: open it at the smallest size.
             visit.page.set_viewport_size({"width": SIZES[0][0], "height": SIZES[0][1]})
             visit.open(name)
             stretch(visit, name)
             for theme in ("light", "dark"):
                 visit.page.evaluate(SET_THEME, theme)
-                # A theme changes colors, which are the same at every width.
+                # A theme changes only colors, and these are the same at every width.
                 widths = WIDTHS if theme == "light" or screenshots else (1440,)
                 for width in widths:
                     visit.page.set_viewport_size({"width": width, "height": WIDTHS[width]})
@@ -154,14 +148,13 @@ def test_every_page_at_every_width_light_and_dark(website, browser, served, scre
                         visit.page.screenshot(path=path, full_page=True)
             visit.page.evaluate(SET_THEME, "light")
             visit.page.set_viewport_size({"width": 1280, "height": 900})
-            with contextlib.suppress(playwright_timeout()):  # what no key reaches then is for axe to tell
+            with contextlib.suppress(TimeoutReached):  # axe reports what no key reaches
                 visit.page.wait_for_function(REACHED, timeout=30_000)
             known = judge(visit, axe, name, known)
-        assert visit.faults == []
 
 
 def test_a_page_of_each_kind_from_a_file(website, browser) -> None:
-    """What differs from a served page is what loads: one look at each that loads something else tells."""
+    """Only loading differs from a served page, so one page of each set of scripts and styles is enough."""
     kinds = {}
     for name in website.names():
         loaded = {Path(link.partition("?")[0]) for link in website.page(name).fetched}
@@ -174,18 +167,16 @@ def test_a_page_of_each_kind_from_a_file(website, browser) -> None:
             visit.open(name)
             visit.page.evaluate(SET_THEME, "light")
             look(visit, name, 1440, "light", len(website.page(name).by_class("ks-timeline", "figure")))
-        assert visit.faults == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_readers_own_theme_is_kept(website, browser, served, theme: str) -> None:
-    """What the reader chose last time, or else what the system says, is there as soon as the page is."""
+    """The page opens in the theme that the reader chose last time."""
     with Visit(browser, served, theme) as visit:
         visit.open("read/linear")
         seen = visit.page.evaluate(LOOK, SMALLEST_TEXT)
         assert seen["theme"] == theme
         assert {is_dark(color) for color in (seen["ground"], *seen["surfaces"])} == {theme == "dark"}
-        assert visit.faults == []
 
 
 @pytest.mark.parametrize(
@@ -204,7 +195,7 @@ def test_without_javascript_figures_and_tables_are_there(website, browser, serve
             visit.open(name)
             kind = "narrow" if width == 360 else "wide"
             drawn = visit.page.locator(f"figure.ks-timeline .ks-{kind} .ks-svg:visible").count()
-            # what an exercise's answer shows is there when it is opened
+            # tables in folded answers become visible when a reader opens them
             folded = visit.page.locator("details .ks-table").count()
             tables = visit.page.locator(".ks-table:visible").count() + folded
             assert drawn == len(page.by_class("ks-timeline", "figure")) > 0, name
@@ -212,7 +203,6 @@ def test_without_javascript_figures_and_tables_are_there(website, browser, serve
             assert visit.page.locator(".ks-banner:visible").count() == 1, name
             seen = visit.page.evaluate(LOOK, SMALLEST_TEXT)
             assert len({is_dark(color) for color in (seen["ground"], *seen["surfaces"])}) == 1, name
-        assert visit.faults == []
 
 
 def test_the_search_finds(website, browser, served) -> None:
@@ -220,7 +210,6 @@ def test_the_search_finds(website, browser, served) -> None:
         visit.name = "search"
         visit.page.goto(f"{served}search.html?q=epilogue", wait_until="load")
         visit.page.locator("#search-results a[href*='read/linear']").first.wait_for()
-        assert visit.faults == []
 
 
 # --- paper --------------------------------------------------------------------------------------------------
@@ -236,7 +225,7 @@ def test_paper_has_the_text_the_figures_and_the_answers_and_no_navigation(websit
         shown = visit.page.locator("figure.ks-timeline .ks-svg:visible").count()
         assert shown == len(website.page("read/linear").by_class("ks-timeline", "figure"))
         text = visit.page.evaluate("() => getComputedStyle(document.querySelector('.bd-article p')).color")
-        assert is_dark(text), "on white paper, whatever the screen was"
+        assert is_dark(text), "text is dark on paper even if the screen is dark"
         closed = visit.page.locator(".ks-answer:not([open])")
         assert closed.count() > 0
         hidden = closed.evaluate_all(
@@ -244,7 +233,6 @@ def test_paper_has_the_text_the_figures_and_the_answers_and_no_navigation(websit
             "{contentVisibilityAuto: true})).map(it => it.textContent)"
         )
         assert hidden == []
-        assert visit.faults == []
 
 
 # --- would these tests notice? ------------------------------------------------------------------------------
@@ -278,14 +266,11 @@ PAGE = "<!doctype html><html data-theme='light'><title>x</title><body style='bac
             "<figure class=ks-timeline><div class=ks-wide><svg class=ks-svg></svg></div></figure>",
             "1 wide timelines on a phone",
         ),
-        ("<div class=ks-table style='background: #111'>x</div>", "grounds are"),
+        ("<div class=ks-table style='background: #111'>x</div>", "backgrounds are"),
     ],
 )
 def test_a_fault_is_noticed(tmp_path, browser, html: str, fault: str) -> None:
-    (tmp_path / "x.html").write_text(PAGE.format(html), encoding="utf-8")
-    (tmp_path / "favicon.ico").write_bytes(b"")
-    with serving(tmp_path) as address, Visit(browser, address, "light") as visit:
+    with visiting(browser, tmp_path, PAGE.format(html), expect_faults=True) as visit:
         visit.page.set_viewport_size({"width": 360, "height": 780})
-        visit.open("x")
         look(visit, "x", 360, "light", html.count("ks-timeline"))
         assert fault in "\n".join(visit.faults)

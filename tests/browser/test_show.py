@@ -1,4 +1,4 @@
-"""The page of ``kinetoscope show``, opened from the disk."""
+"""The page of ``kinetoscope show``, opened from a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from kinetoscope.trace import load, loads
 
 pytestmark = pytest.mark.browser
 
+FIGURE = "document.querySelector('figure.ks-timeline').kinetoscope"
 SAMPLE = Path(__file__).parents[1] / "data" / "traces" / "geglu_eager.json.gz"
+
+
+def opened(browser, **options: object):
+    """Return a window that keeps every message of its console and every error in ``window.faults``."""
+    window = browser.new_context(**options).new_page()
+    window.faults = []
+    window.on("console", lambda message: window.faults.append(message.text))
+    window.on("pageerror", lambda error: window.faults.append(str(error)))
+    return window
 
 
 @pytest.fixture(scope="module")
@@ -23,12 +33,11 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
-def test_it_lives_under_its_own_policy(browser, page_file: Path, scheme: str, width: int) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    window = context.new_page()
-    faults, asked = [], []
-    window.on("console", lambda message: faults.append(message.text))
-    window.on("pageerror", lambda error: faults.append(str(error)))
+def test_it_works_under_its_own_content_security_policy(
+    browser, page_file: Path, scheme: str, width: int
+) -> None:
+    window = opened(browser, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    asked = []
     window.on("request", lambda request: asked.append(request.url))
     window.goto(page_file.as_uri())
     window.wait_for_selector("figure.ks-timeline canvas")
@@ -38,22 +47,22 @@ def test_it_lives_under_its_own_policy(browser, page_file: Path, scheme: str, wi
     assert window.evaluate("document.documentElement.scrollWidth <= innerWidth")
     # a row of a table leads to its events
     window.locator("#by-kernel tbody tr").first.locator("td").nth(1).click()
-    window.wait_for_function("document.querySelector('figure.ks-timeline').kinetoscope.pinned?.length === 6")
+    window.wait_for_function(f"{FIGURE}.pinned?.length === 6")
     window.locator("figure.ks-timeline .ks-walk").press("s")
-    assert faults == []
-    # what a trace could bring in must not run
+    assert window.faults == []
+    # a script that came in with a trace must not run
     window.evaluate("""() => {
         const script = document.createElement("script");
         script.textContent = "window.ran = true";
         document.body.append(script);
     }""")
     assert window.evaluate("window.ran") is None
-    context.close()
+    window.context.close()
 
 
 @pytest.fixture(scope="module")
 def packed(browser, tmp_path_factory: pytest.TempPathFactory):
-    """A page whose trace is gzipped in it, with a table long enough to be sifted."""
+    """A page that embeds its trace gzipped, with a table long enough for a filter."""
     events = [
         {
             "ph": "X",
@@ -75,23 +84,19 @@ def packed(browser, tmp_path_factory: pytest.TempPathFactory):
     assert '<script type="application/gzip"' in text
     path = tmp_path_factory.mktemp("packed") / "page.html"
     path.write_text(text, encoding="utf-8")
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-    window = context.new_page()
-    window.faults = []
-    window.on("console", lambda message: window.faults.append(message.text))
-    window.on("pageerror", lambda error: window.faults.append(str(error)))
+    window = opened(browser, viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
     window.goto(path.as_uri())
-    window.wait_for_function("document.querySelector('figure.ks-timeline').kinetoscope")
+    window.wait_for_function(FIGURE)
     yield window
-    context.close()
+    window.context.close()
 
 
-def test_a_packed_trace_is_unpacked_whole(packed) -> None:
-    assert packed.evaluate("document.querySelector('figure.ks-timeline').kinetoscope.model.count") == 4003
+def test_a_gzipped_trace_is_unpacked_completely(packed) -> None:
+    assert packed.evaluate(f"{FIGURE}.model.count") == 4003
     assert packed.faults == []
 
 
-def test_tables_are_sorted_and_sifted(packed) -> None:
+def test_tables_can_be_sorted_and_filtered(packed) -> None:
     names = "[...document.querySelectorAll('#by-kernel tbody tr')].map(row => row.cells[0].textContent)"
     head = packed.locator("#by-kernel th", has=packed.get_by_role("button", name="max"))
     head.get_by_role("button").click()
@@ -106,24 +111,23 @@ def test_tables_are_sorted_and_sifted(packed) -> None:
     assert packed.locator("#by-op tbody tr:visible").count() == 20
 
 
-def test_a_row_at_a_glance_leads_to_its_events(packed) -> None:
+def test_a_row_of_the_overview_leads_to_its_events(packed) -> None:
     packed.locator(".ks-glance tr[data-events]").first.click()
-    packed.wait_for_function("document.querySelector('figure.ks-timeline').kinetoscope.pinned?.length === 1")
+    packed.wait_for_function(f"{FIGURE}.pinned?.length === 1")
 
 
-def test_a_gap_is_measured_by_key_and_what_is_selected_is_found_again(packed) -> None:
-    figure = "document.querySelector('figure.ks-timeline').kinetoscope"
-    first = packed.evaluate(f"{figure}.model.find('kernel_0')[0]")
-    packed.evaluate(f"{figure}.select({first})")
+def test_a_key_measures_a_gap_and_a_button_leads_back_to_the_selection(packed) -> None:
+    first = packed.evaluate(f"{FIGURE}.model.find('kernel_0')[0]")
+    packed.evaluate(f"{FIGURE}.select({first})")
     walk = packed.locator(".ks-walk")
     walk.press("g")
-    tape = packed.evaluate(f"{figure}.painter.tape.to - {figure}.painter.tape.from")
+    tape = packed.evaluate(f"{FIGURE}.painter.tape.to - {FIGURE}.painter.tape.from")
     assert tape == 20_000
     walk.press("Escape")
     again = packed.get_by_role("button", name="Back to the selected event")
-    packed.evaluate(f"{figure}.view.set(0, 1000)")
+    packed.evaluate(f"{FIGURE}.view.set(0, 1000)")
     again.click()
-    packed.wait_for_function(f"{figure}.inView({first})")
+    packed.wait_for_function(f"{FIGURE}.inView({first})")
     again.wait_for(state="hidden")
     assert packed.evaluate("document.activeElement.className") == "ks-walk"
     assert packed.faults == []

@@ -1,11 +1,11 @@
-"""The walkable timeline in a real browser: each gesture by mouse, touch and keyboard."""
+"""The interactive timeline in a real browser: every gesture by mouse, touch and keyboard."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
 
 import pytest
+from judging import axe_source
 from visiting import Visit
 from walking import Walk
 
@@ -31,7 +31,6 @@ def visit(built, browser, served) -> Iterator[Visit]:
         visit.page.set_viewport_size({"width": 1440, "height": 900})
         visit.open(PAGE)
         yield visit
-        assert visit.faults == []
 
 
 @pytest.fixture
@@ -48,30 +47,48 @@ def phone(built, browser, served) -> Iterator[Walk]:
         visit.page.set_viewport_size({"width": 360, "height": 780})
         visit.open(PAGE)
         yield Walk(visit.page, FIGURE)
-        assert visit.faults == []
 
 
-def home(trace: Trace, walk: Walk) -> tuple[int, int]:
-    """The window that the figure was drawn for."""
+def home(walk: Walk) -> tuple[int, int]:
+    """Return the range that the figure was drawn for, in ns."""
     return tuple(int(walk.element.get_attribute(f"data-{name}")) for name in ("start", "end"))
 
 
 def everything(trace: Trace) -> tuple[int, int]:
-    """From the first event that is drawn to the last."""
+    """Return the range from the first drawn event to the last, in ns."""
     return min(e.start for e in drawable(trace)), max(e.end for e in drawable(trace))
 
 
 def inside(trace: Trace, walk: Walk, name: str):
-    """The first event of a name in the figure's window."""
-    start, end = home(trace, walk)
+    """Return the first event in the figure's range whose name begins with ``name``."""
+    start, end = home(walk)
     return next(e for e in trace.events if start <= e.start < end and e.name.startswith(name))
+
+
+def kernel_of(op):
+    """Return the first kernel that an op launched."""
+    return next(activity for event in op.walk() for activity in event.activities)
+
+
+def selected(trace: Trace, walk: Walk):
+    """Return the selected event."""
+    return next(event for event in trace.events if event.index == walk.selected)
+
+
+def above(event) -> set[int]:
+    """Return the indexes of all events that enclose this one."""
+    indexes, parent = set(), event.parent
+    while parent is not None:
+        indexes.add(parent.index)
+        parent = parent.parent
+    return indexes
 
 
 # --- from the picture to the canvas --------------------------------------------------------------------
 
 
-def test_nothing_jumps_when_the_picture_comes_alive(built, browser, served) -> None:
-    """Same room, same window, same words at the same places."""
+def test_nothing_jumps_when_the_picture_becomes_interactive(built, browser, served) -> None:
+    """The canvas has the size, range and text of the picture."""
     with Visit(browser, served, "light") as visit:
         visit.page.set_viewport_size({"width": 1440, "height": 900})
         visit.page.add_init_script(
@@ -88,7 +105,7 @@ def test_nothing_jumps_when_the_picture_comes_alive(built, browser, served) -> N
         figures = visit.page.locator("figure.ks-timeline")
         for k in range(figures.count()):
             walk = Walk(visit.page, figures.nth(k).get_attribute("id"))
-            start, end = home(None, walk)
+            start, end = home(walk)
             assert walk.window == (start, max(end, start + 1))
             svg = walk.element.locator(".ks-wide svg").bounding_box()
             assert abs(svg["height"] - walk.box["height"]) < 1
@@ -101,7 +118,6 @@ def test_nothing_jumps_when_the_picture_comes_alive(built, browser, served) -> N
             walk.ask("k.draw()")
             assert sorted(walk.ask("written.get(k.id)")) == sorted(drawn)
         assert visit.page.evaluate("shifts") < 0.01
-        assert visit.faults == []
 
 
 def test_names_and_times_are_written_as_in_the_picture(walk, trace) -> None:
@@ -141,11 +157,10 @@ def test_a_viewer_is_loaded_only_for_a_figure_near_the_screen(built, browser, se
         assert not [url for url in asked if "geglu_compiled" in url]
         Walk(visit.page, "ks-timeline-geglu_compiled-3")
         assert len([url for url in asked if "kinetoscope-timeline.js" in url]) == 1
-        assert visit.faults == []
 
 
 def test_without_its_data_the_picture_stays(built, browser, served) -> None:
-    with Visit(browser, served, "light") as visit:
+    with Visit(browser, served, "light", expect_faults=True) as visit:
         visit.context.route("**/_kinetoscope/**", lambda route: route.abort())
         with visit.page.expect_event("requestfailed", lambda request: "_kinetoscope" in request.url):
             visit.open(PAGE)
@@ -155,7 +170,7 @@ def test_without_its_data_the_picture_stays(built, browser, served) -> None:
         assert all("_kinetoscope/" in fault or "ERR_FAILED" in fault for fault in visit.faults)
 
 
-def test_on_paper_the_picture_is_seen(walk) -> None:
+def test_paper_shows_the_picture(walk) -> None:
     walk.page.emulate_media(media="print")
     try:
         assert walk.element.locator(".ks-svg:visible").count() == 1
@@ -174,9 +189,7 @@ def test_the_canvas_follows_the_theme(walk) -> None:
     )
     light = walk.ask(pixel)
     walk.page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    walk.page.wait_for_function(
-        f"document.getElementById('{FIGURE}').kinetoscope.painter.color.surface === '#14181e'"
-    )
+    walk.wait_for("k.painter.color.surface === '#14181e'")
     dark = walk.ask(pixel)
     walk.page.evaluate("document.documentElement.dataset.theme = 'light'")
     assert sum(light[:3]) > 600 > 300 > sum(dark[:3])
@@ -185,46 +198,44 @@ def test_the_canvas_follows_the_theme(walk) -> None:
 # --- mouse ---------------------------------------------------------------------------------------------
 
 
-def test_the_wheel_zooms_where_it_is_meant(walk) -> None:
+def test_the_wheel_zooms_only_where_a_reader_means_it(walk) -> None:
     page, box = walk.page, walk.box
     x = box["x"] + box["width"] * 0.75
     page.mouse.move(x, box["y"] + 40)
     before, scrolled = walk.window, page.evaluate("scrollY")
     page.mouse.wheel(0, 60)
     page.wait_for_function("y => scrollY > y", arg=scrolled)
-    assert walk.window == before, "a wheel over a figure that nobody chose scrolls the page"
+    assert walk.window == before, "over a figure without focus, the wheel scrolls the page"
     assert "wheel" in walk.element.locator(".ks-hint").text_content()
 
     walk.host.scroll_into_view_if_needed()
     page.mouse.move(x, walk.box["y"] + 40)
-    moment = walk.moment(x)
+    moment = walk.time_at(x)
     page.keyboard.down("Control")
     page.mouse.wheel(0, -200)
     page.keyboard.up("Control")
-    page.wait_for_function(
-        f"document.getElementById('{FIGURE}').kinetoscope.view.span < {0.8 * (before[1] - before[0])}"
-    )
-    assert abs(walk.moment(x) - moment) < walk.span / 500, "what is under the pointer stays there"
+    walk.wait_for("k.view.span < a", 0.8 * (before[1] - before[0]))
+    assert abs(walk.time_at(x) - moment) < walk.span / 500, "the time under the pointer stays there"
 
     page.mouse.click(x, walk.box["y"] + 4)
     near, scrolled = walk.span, page.evaluate("scrollY")
     page.mouse.wheel(0, -200)
-    page.wait_for_function(f"document.getElementById('{FIGURE}').kinetoscope.view.span < {0.9 * near}")
+    walk.wait_for("k.view.span < a", 0.9 * near)
     assert page.evaluate("scrollY") == scrolled
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
     assert walk.window == before
 
 
-def test_dragging_moves_and_the_way_back_is_kept(walk, trace) -> None:
+def test_dragging_moves_and_escape_goes_back(walk, trace) -> None:
     page, box = walk.page, walk.box
     y = box["y"] + 4
     start = walk.window
     page.mouse.move(box["x"] + 400, y)
     page.mouse.down()
-    held = walk.moment(box["x"] + 400)
+    held = walk.time_at(box["x"] + 400)
     page.mouse.move(box["x"] + 250, y, steps=5)
-    assert abs(walk.moment(box["x"] + 250) - held) < 2
+    assert abs(walk.time_at(box["x"] + 250) - held) < 2
     page.mouse.up()
     assert walk.selected == -1, "a drag is no click"
     op = inside(trace, walk, "aten::addmm")
@@ -232,7 +243,9 @@ def test_dragging_moves_and_the_way_back_is_kept(walk, trace) -> None:
     assert walk.selected == op.index
     first, last = walk.window
     kernel = op.children[-1].activities[0] if op.children else op.activities[0]
-    assert first <= op.start and last >= max(op.end, kernel.end), "an op is shown with what it launched"
+    assert first <= op.start and last >= max(op.end, kernel.end), (
+        "the range includes the kernel that the op launched"
+    )
     assert last - first < 1.2 * (kernel.end - op.start)
     for _ in range(2):
         page.keyboard.press("Escape")
@@ -242,9 +255,9 @@ def test_dragging_moves_and_the_way_back_is_kept(walk, trace) -> None:
     assert walk.selected == -1
 
 
-def test_pointing_tells_all_and_lights_what_belongs_together(walk, trace) -> None:
+def test_pointing_shows_details_and_lights_related_events(walk, trace) -> None:
     op = inside(trace, walk, "aten::addmm")
-    kernel = next(a for e in op.walk() for a in e.activities)
+    kernel = kernel_of(op)
     page, panel = walk.page, walk.element.locator(".ks-panel")
     height = walk.box["height"]
     page.mouse.move(*walk.place(op.index))
@@ -261,12 +274,7 @@ def test_pointing_tells_all_and_lights_what_belongs_together(walk, trace) -> Non
     ):
         assert part in text
     page.mouse.move(*walk.place(kernel.index))
-    above = {kernel.launch.index}
-    at = kernel.launch.parent
-    while at is not None:
-        above.add(at.index)
-        at = at.parent
-    assert walk.lit == {kernel.index} | above
+    assert walk.lit == {kernel.index, kernel.launch.index} | above(kernel.launch)
     text = panel.inner_text()
     for part in (
         kernel.name,
@@ -277,11 +285,11 @@ def test_pointing_tells_all_and_lights_what_belongs_together(walk, trace) -> Non
         "registers",
     ):
         assert part in text
-    assert walk.box["height"] == height, "what is told covers nothing and moves no bar"
+    assert walk.box["height"] == height, "the panel covers nothing and moves no bar"
     panel.get_by_role("button", name=kernel.launch.name).click()
     assert walk.selected == kernel.launch.index
     assert kernel.launch.name in panel.inner_text()
-    # a page that scrolls under a resting mouse points at nothing
+    # a page that scrolls under a resting mouse must not select anything
     walk.reset()
     resting = "k.host.dispatchEvent(new PointerEvent('pointermove', {clientX: a[0], clientY: a[1]}))"
     x, y = walk.place(op.index)
@@ -293,7 +301,7 @@ def test_pointing_tells_all_and_lights_what_belongs_together(walk, trace) -> Non
 
 
 def busy(trace: Trace, on_gpu: bool, start: float, end: float) -> float:
-    """Ns of a span with work under way on the one CPU or GPU lane, counted one ns after the other's end."""
+    """Return the ns between ``start`` and ``end`` in which the only CPU or GPU lane has an event."""
     kinds = (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET) if on_gpu else (Kind.OP, Kind.CALL)
     total, until = 0.0, start
     for event in sorted(trace.of(*kinds), key=lambda e: e.start):
@@ -313,7 +321,7 @@ def test_the_tape_measures_exactly(walk, trace, way: str) -> None:
         page.keyboard.press("m")
         tape = [op.start, op.end]
         assert walk.ask("[k.painter.tape.from, k.painter.tape.to]") == tape
-        kernel = next(a for e in op.walk() for a in e.activities)
+        kernel = kernel_of(op)
         walk.ask("k.select(k.model.position(a))", kernel.index)
         page.keyboard.press("m")
         assert walk.ask("[k.painter.tape.from, k.painter.tape.to]") == [op.start, kernel.end]
@@ -377,10 +385,10 @@ def test_everything_can_be_done_by_keyboard(walk, trace) -> None:
     press("?")
     assert walk.element.locator(".ks-help").is_visible()
     press("?")
-    press("Control+d")  # the browser's own
+    press("Control+d")  # belongs to the browser
     assert walk.selected == first
     outline = walk.ask("getComputedStyle(k.host).outlineStyle")
-    assert outline == "solid", "one sees where the focus is"
+    assert outline == "solid", "the focus is visible"
 
 
 def test_arrows_go_down_to_a_kernel_and_up_again(walk, trace) -> None:
@@ -389,7 +397,7 @@ def test_arrows_go_down_to_a_kernel_and_up_again(walk, trace) -> None:
     walk.ask(f"k.select(k.model.position({op.index}))")
     walk.host.focus()
     press("ArrowDown")
-    call = next(e for e in trace.events if e.index == walk.selected)
+    call = selected(trace, walk)
     assert call.parent is not None and call.parent.index == op.index
     press("ArrowDown")
     assert [e.index for e in call.activities][:1] == [walk.selected]
@@ -398,7 +406,7 @@ def test_arrows_go_down_to_a_kernel_and_up_again(walk, trace) -> None:
     assert hint.is_visible() and "Nothing inside" in hint.inner_text()
     press("ArrowUp")
     assert walk.selected == call.index
-    # a chip pressed by key is gone afterwards, and the focus goes on in the timeline
+    # pressing a chip by key removes it, and the focus moves to the timeline
     chip = walk.element.locator(".ks-jumps button").first
     chip.focus()
     press("Enter")
@@ -406,14 +414,14 @@ def test_arrows_go_down_to_a_kernel_and_up_again(walk, trace) -> None:
     assert walk.ask("document.activeElement === k.host")
 
 
-def test_finding_lights_and_goes_through_all_hits(walk, trace) -> None:
+def test_find_lights_all_hits_and_enter_goes_through_them(walk, trace) -> None:
     page = walk.page
     walk.host.focus()
     page.keyboard.press("f")
     page.keyboard.type("ATEN::*mm")
     hits = [e.index for e in drawable(trace) if e.name == "aten::addmm"]
     assert len(hits) > 1
-    page.wait_for_function(f"document.getElementById('{FIGURE}').kinetoscope.hits.length === {len(hits)}")
+    walk.wait_for("k.hits.length === a", len(hits))
     assert walk.lit == set(hits)
     count = walk.ask("k.model.count")
     assert walk.said == f"{len(hits)} of {count} events"
@@ -422,8 +430,8 @@ def test_finding_lights_and_goes_through_all_hits(walk, trace) -> None:
         page.keyboard.press("Enter")
         seen.append(walk.selected)
         start, end = walk.window
-        event = next(e for e in trace.events if e.index == walk.selected)
-        assert event.start < end and event.end > start, "each hit is gone to"
+        event = selected(trace, walk)
+        assert event.start < end and event.end > start, "each hit is brought into view"
     assert sorted(seen) == hits
     page.keyboard.press("Shift+Enter")
     assert walk.selected == seen[-2]
@@ -463,20 +471,20 @@ def test_steps_on_top_of_each_other(walk, trace) -> None:
     assert walk.ask("k.view.start") == 0 and walk.ask("k.view.end") >= max(lengths)
     walk.ask("k.draw()")
     boxes = [walk.ask("k.layout.boxOf(k.model.position(a))", step.event.index) for step in trace.steps]
-    assert len({round(box["x"], 3) for box in boxes}) == 1, "each from its own start"
+    assert len({round(box["x"], 3) for box in boxes}) == 1, "each starts at its own beginning"
     assert [box["y"] for box in boxes] == sorted({box["y"] for box in boxes}), "none covers another"
     x, y = walk.place(trace.steps[1].event.index)
     walk.page.mouse.click(x, y)
     assert walk.selected == trace.steps[1].event.index
     button.click()
-    assert walk.window == home(trace, walk)
+    assert walk.window == home(walk)
 
 
 # --- touch ---------------------------------------------------------------------------------------------
 
 
 def fingers(page):
-    """A way to put fingers down, move and lift them, as a touch screen does."""
+    """Return a function that sends a touch event with a finger at each of the given points."""
     session = page.context.new_cdp_session(page)
 
     def touch(kind: str, *points: tuple[float, float]) -> None:
@@ -491,23 +499,23 @@ def test_two_fingers_zoom_and_move(phone) -> None:
     touch, box = fingers(phone.page), phone.box
     y = box["y"] + 60
     a, b = box["x"] + 120, box["x"] + 180
-    left, right = phone.moment(a), phone.moment(b)
+    left, right = phone.time_at(a), phone.time_at(b)
     touch("touchStart", (a, y))
     touch("touchStart", (a, y), (b, y))
     for k in range(1, 6):
         touch("touchMove", (a - 8 * k, y), (b + 16 * k, y))
     touch("touchEnd")
-    assert abs(phone.moment(a - 40) - left) < phone.span / 100
-    assert abs(phone.moment(b + 80) - right) < phone.span / 100
+    assert abs(phone.time_at(a - 40) - left) < phone.span / 100
+    assert abs(phone.time_at(b + 80) - right) < phone.span / 100
     zoomed = phone.span
-    moment = phone.moment(box["x"] + 100)
+    moment = phone.time_at(box["x"] + 100)
     touch("touchStart", (a, y))
     touch("touchStart", (a, y), (b, y))
     for k in range(1, 6):
         touch("touchMove", (a + 8 * k, y), (b + 8 * k, y))
     touch("touchEnd")
     assert abs(phone.span - zoomed) < zoomed / 100
-    assert abs(phone.moment(box["x"] + 140) - moment) < zoomed / 50
+    assert abs(phone.time_at(box["x"] + 140) - moment) < zoomed / 50
     assert phone.selected == -1
 
 
@@ -525,20 +533,18 @@ def test_one_finger_moves_sideways_taps_and_leaves_scrolling_to_the_page(phone, 
     for _ in range(2):
         touch("touchStart", (x, y))
         touch("touchEnd")
-    page.wait_for_function(
-        f"document.getElementById('{FIGURE}').kinetoscope.view.span < {window[1] - window[0]}"
-    )
+    phone.wait_for("k.view.span < a", window[1] - window[0])
     assert abs(phone.window[0] - op.start) < op.dur / 5
     phone.reset()
     x, y = phone.box["x"] + 200, phone.box["y"] + 60
-    moment = phone.moment(x)
+    moment = phone.time_at(x)
     touch("touchStart", (x, y))
     for k in range(1, 11):
         touch("touchMove", (x - 10 * k, y))
     touch("touchEnd")
     assert phone.window != window
-    # The browser keeps the first few px to itself, to see which way the finger goes.
-    assert abs(phone.moment(x - 100) - moment) < phone.span / 10
+    # The browser uses the first few px to find out which way the finger moves.
+    assert abs(phone.time_at(x - 100) - moment) < phone.span / 10
     phone.reset()
     scrolled = page.evaluate("scrollY")
     touch("touchStart", (x, y + 40))
@@ -550,7 +556,7 @@ def test_one_finger_moves_sideways_taps_and_leaves_scrolling_to_the_page(phone, 
     assert phone.ask("k.layout.width") < 480, "a phone has the narrow picture"
 
 
-def test_a_zoom_glides_unless_motion_is_unwanted(built, browser, served) -> None:
+def test_a_zoom_is_animated_if_the_reader_allows_motion(built, browser, served) -> None:
     with Visit(browser, served, "light") as visit:
         visit.page.emulate_media(reduced_motion="no-preference")
         visit.open(PAGE)
@@ -558,17 +564,12 @@ def test_a_zoom_glides_unless_motion_is_unwanted(built, browser, served) -> None
         span, draws = walk.span, walk.ask("k.draws")
         walk.host.focus()
         visit.page.keyboard.press("w")
-        assert walk.span > span / 1.5 * 1.001 or walk.ask("k.draws") > draws + 1, "it is on its way"
-        visit.page.wait_for_function(
-            f"Math.abs(document.getElementById('{FIGURE}').kinetoscope.view.span - {span / 1.5}) < 1"
-        )
-        visit.page.keyboard.press("w")  # before it has arrived, too, Escape goes back to where it was
+        assert walk.span > span / 1.5 * 1.001 or walk.ask("k.draws") > draws + 1, "the zoom is animated"
+        walk.wait_for("Math.abs(k.view.span - a) < 1", span / 1.5)
+        visit.page.keyboard.press("w")  # Escape goes back to the first range even while a zoom is under way
         visit.page.keyboard.press("Escape")
         visit.page.keyboard.press("Escape")
-        visit.page.wait_for_function(
-            f"Math.abs(document.getElementById('{FIGURE}').kinetoscope.view.span - {span}) < 1"
-        )
-        assert visit.faults == []
+        walk.wait_for("Math.abs(k.view.span - a) < 1", span)
 
 
 # --- tables, numbers, address --------------------------------------------------------------------------
@@ -592,7 +593,7 @@ def test_tables_and_numbers_light_their_events(walk, trace) -> None:
     assert number.text_content() in walk.said and f"{len(places)} event" in walk.said
     box = walk.host.bounding_box()
     assert box["y"] < 900 and box["y"] + box["height"] > 0, "the figure is scrolled to"
-    # and back: what one points at in the figure marks its row
+    # the other way round: pointing at an event in the figure marks its row
     walk.reset()
     kernel = trace.kernels[1]
     page.mouse.move(1, 1)
@@ -605,7 +606,7 @@ def test_tables_and_numbers_by_keyboard(walk) -> None:
     page = walk.page
     stops = page.locator(".ks-walkable.ks-measured[tabindex='0'], span.ks-walkable[tabindex='0']")
     assert stops.count() == 1, "one tab stop for all numbers of the page"
-    assert stops.evaluate("number => number.checkVisibility()"), "none that is folded away"
+    assert stops.evaluate("number => number.checkVisibility()"), "the tab stop is not folded away"
     assert page.locator("tr[tabindex='0']").count() == 0
     stops.focus()
     page.keyboard.press("ArrowRight")
@@ -634,7 +635,7 @@ def test_a_number_far_below_leads_to_the_whole_timeline_and_back(walk) -> None:
     back.wait_for()
     frame = back.locator("xpath=..").locator(".ks-frame").bounding_box()
     header = page.locator(".bd-header").bounding_box()
-    assert frame["y"] >= header["y"] + header["height"], "nothing of it lies under the header"
+    assert frame["y"] >= header["y"] + header["height"], "the header covers nothing of the figure"
     back.click()
     assert back.count() == 0
     assert 0 < number.bounding_box()["y"] < 900
@@ -642,7 +643,7 @@ def test_a_number_far_below_leads_to_the_whole_timeline_and_back(walk) -> None:
     page.evaluate("[...kinetoscope.figures].forEach(k => { k.select(-1); k.view.goHome() })")
 
 
-def test_the_address_keeps_where_one_is(built, walk, trace, served) -> None:
+def test_the_url_keeps_the_view(built, walk, trace, served) -> None:
     page = walk.page
     kernel = trace.kernels[0]
     walk.ask("(k.openFind('aten::t'), k.select(k.model.position(a)), k.zoomTo(k.selected))", kernel.index)
@@ -664,7 +665,7 @@ def test_the_address_keeps_where_one_is(built, walk, trace, served) -> None:
         assert again.ask("k.hits.length") == sum("aten::t" in e.name for e in drawable(trace))
         box = again.host.bounding_box()
         assert 0 <= box["y"] < 900, "the page is scrolled to it"
-        # gestures work from a disk, too
+        # keys work in a page from a file, too
         again.host.focus()
         tab.keyboard.press("0")
         assert again.window == everything(trace)
@@ -680,13 +681,13 @@ def test_the_address_keeps_where_one_is(built, walk, trace, served) -> None:
 # --- the tree ------------------------------------------------------------------------------------------
 
 
-def test_the_timeline_is_a_tree_for_those_who_do_not_see_it(walk, trace) -> None:
+def test_the_timeline_is_a_tree_for_screen_readers(walk, trace) -> None:
     page = walk.page
     walk.element.locator(".ks-outline summary").click()
     tree = walk.element.get_by_role("tree")
     items = tree.get_by_role("treeitem")
     items.first.wait_for()
-    assert items.count() == 2, "lanes, and no more until one asks"
+    assert items.count() == 2, "only the lanes, until one is expanded"
     items.first.focus()
     press = page.keyboard.press
     press("ArrowRight")
@@ -707,13 +708,13 @@ def test_the_timeline_is_a_tree_for_those_who_do_not_see_it(walk, trace) -> None
     first, last = walk.window
     assert first < op.end and last > op.start
     level = int(page.evaluate("document.activeElement.ariaLevel"))
-    for _ in range(12):  # down to the kernel, by way of the call that launched it
+    for _ in range(12):  # down to the kernel, through the call that launched it
         press("ArrowRight")
         if page.evaluate("document.activeElement.textContent").split(", ")[1] == "kernel":
             break
         if page.evaluate("document.activeElement.ariaExpanded") is None:
             press("ArrowDown")
-    kernel = next(a for e in op.walk() for a in e.activities)
+    kernel = kernel_of(op)
     assert walk.selected == kernel.index
     assert int(page.evaluate("document.activeElement.ariaLevel")) > level
     press("Enter")
@@ -728,29 +729,20 @@ def test_the_timeline_is_a_tree_for_those_who_do_not_see_it(walk, trace) -> None
     walk.element.locator(".ks-outline summary").click()
 
 
-def above(event) -> set[int]:
-    found, at = set(), event.parent
-    while at is not None:
-        found.add(at.index)
-        at = at.parent
-    return found
-
-
-def test_axe_finds_nothing_in_a_living_timeline(walk, trace, visit) -> None:
-    axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+def test_axe_finds_nothing_in_an_interactive_timeline(walk, trace, visit) -> None:
     op = inside(trace, walk, "aten::addmm")
     walk.ask("(k.openFind('aten'), k.select(k.model.position(a)), k.markTape(), k.toggleHelp())", op.index)
     walk.element.locator(".ks-outline summary").click()
-    walk.page.evaluate(axe)
+    walk.page.evaluate(axe_source())
     for theme in ("light", "dark"):
         walk.page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
-        found = walk.page.evaluate(
+        faults = walk.page.evaluate(
             "async id => (await axe.run(document.getElementById(id),"
             " {preload: false, rules: {'target-size': {enabled: true}}}))"
             ".violations.flatMap(rule => rule.nodes.map(node => `${rule.id}: ${node.html}`))",
             FIGURE,
         )
-        assert found == []
+        assert faults == []
     walk.page.evaluate("document.documentElement.dataset.theme = 'light'")
     walk.ask("k.toggleHelp()")
     walk.element.locator(".ks-outline summary").click()
@@ -809,7 +801,7 @@ BIG = """n => {
 PAN = """async zoom => {
   const k = document.getElementById("big").kinetoscope;
   const {view} = k;
-  // A frame's cost is the least of some rounds: what else the machine does only ever adds to it.
+  // Each frame counts with its fastest of several rounds, because other load only adds time.
   const least = new Float64Array(60).fill(Infinity);
   const p95 = () => least.toSorted()[56];
   for (let round = 0; round < 6 && !(p95() <= 8); round++) {
@@ -834,14 +826,12 @@ def test_a_hundred_thousand_events_move_smoothly(visit, say) -> None:
     walk = Walk(page, "big")
     try:
         assert walk.ask("k.model.count") >= 100_000
-        found = {zoom: page.evaluate(PAN, zoom) for zoom in (1, 0.03)}
-        worst = max(each["p95"] for each in found.values())
+        frames = [page.evaluate(PAN, zoom) for zoom in (1, 0.03)]
+        worst = max(each["p95"] for each in frames)
         say(f"a frame while panning over 100,000 events: {worst:.1f} ms of scripting at the 95th percentile")
         assert worst <= 8
-        assert max(each["bars"] for each in found.values()) < 12_000, (
-            "what is less than a pixel wide is merged"
-        )
-        # what is merged is still told apart by pointing at it, and found
+        assert max(each["bars"] for each in frames) < 12_000, "events narrower than a pixel are merged"
+        # pointing at merged events says so, and find counts each of them
         walk.ask("(k.view.goAll(), k.draw())")
         box = walk.box
         page.mouse.move(box["x"] + 300, box["y"] + 60)
@@ -850,7 +840,7 @@ def test_a_hundred_thousand_events_move_smoothly(visit, say) -> None:
         walk.ask("k.openFind('aten::op_1?')")
         assert walk.ask("k.hits.length") > 5000
         walk.ask("k.openFind('')")
-        # the tree, too, holds a few hundred items at most
+        # the tree holds a few hundred items at most
         walk.element.locator(".ks-outline summary").click()
         tree = walk.element.get_by_role("treeitem")
         tree.first.focus()

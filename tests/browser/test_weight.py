@@ -1,6 +1,6 @@
-"""What a page of the course weighs on the first visit, everything on it looked at; what is ours of it.
+"""The size of each chapter on a first visit, scrolled to its end, and the share of our own files.
 
-Sizes are those of the files as a host sends them: gzipped where they are text.  1 kB is 1000 bytes.
+Text counts gzipped, as a host sends it. 1 kB is 1000 bytes.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ TO_THE_END = """async () => {
 
 @functools.cache
 def kilobytes(path: Path) -> float:
-    """What goes over the line for a file, kB, without headers."""
+    """Return the size of a file as it is sent, in kB, without headers."""
     content = path.read_bytes()
     return len(gzip.compress(content, 6) if path.suffix in TEXT else content) / 1000
 
 
 def weigh(browser, base: str, site: Path, name: str) -> dict[str, float]:
-    """Each file that a first visit asks for until all of the page was seen, and its kB."""
+    """Return the kB of each file that the browser fetches while a first visitor scrolls through the page."""
     asked: set[str] = set()
     context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
     page = context.new_page()
@@ -49,7 +49,7 @@ def weigh(browser, base: str, site: Path, name: str) -> dict[str, float]:
 
 
 def heaviest(files: dict[str, float], count: int) -> str:
-    """The heaviest files and their kB, in words."""
+    """List the largest files with their kB."""
     most = sorted(files.items(), key=lambda item: -item[1])[:count]
     return ", ".join(f"{Path(path).name} {weight:.1f}" for path, weight in most)
 
@@ -75,19 +75,22 @@ OURS = (
 
 
 def test_our_scripts_and_styles_are_light(website, say) -> None:
-    """All of them together as they are served, whichever page they are for."""
+    """The limit is for all of them together, although no page loads all."""
     own = {path.name for end in ("js", "css") for path in (ROOT / "docs" / "_static").glob(f"*.{end}")}
     own |= {path.name for end in ("js", "css") for path in (ROOT / "src").glob(f"**/book/static/*.{end}")}
-    found = [path for path in (website.html / "_static").iterdir() if path.name in own.union(OURS)]
-    assert {path.name for path in found} >= {*OURS, "book.css"}
-    files = {path.name: kilobytes(path) for path in found}
+    files = {
+        path.name: kilobytes(path)
+        for path in (website.html / "_static").iterdir()
+        if path.name in own.union(OURS)
+    }
+    assert files.keys() >= {*OURS, "book.css"}
     total = sum(files.values())
     say(f"our JavaScript and CSS: {total:.1f} kB gzip, {OURS_KB} at most: {heaviest(files, 5)}")
     assert total <= OURS_KB, heaviest(files, 8)
 
 
 @pytest.mark.browser
-def test_what_is_loaded_late_is_weighed_too(tmp_path, browser) -> None:
+def test_files_that_are_loaded_late_count(tmp_path, browser) -> None:
     late = "document.head.append(Object.assign(document.createElement('script'), {src: 'late.js'}))"
     (tmp_path / "x.html").write_text(
         "<!doctype html><link rel=stylesheet href='a.css?v=1'><img src=b.png alt=''>"
@@ -99,7 +102,7 @@ def test_what_is_loaded_late_is_weighed_too(tmp_path, browser) -> None:
     (tmp_path / "late.js").write_text("// late")
     (tmp_path / "not-asked-for.js").write_text("// no")
     with serving(tmp_path) as address:
-        found = weigh(browser, address, tmp_path, "x")
-    assert found.keys() == {"x.html", "a.css", "b.png", "late.js"}
-    assert found["b.png"] == 20
-    assert found["a.css"] < 1
+        sizes = weigh(browser, address, tmp_path, "x")
+    assert sizes.keys() == {"x.html", "a.css", "b.png", "late.js"}
+    assert sizes["b.png"] == 20
+    assert sizes["a.css"] < 1

@@ -1,4 +1,4 @@
-"""What the browser tests share: a browser, a server for a folder, and a window that notes what is wrong."""
+"""What the browser tests share: a browser, a server for a folder, and a window that notes every fault."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import pytest
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
-    # To ask the test about each request, as a route does, takes as long as all else of opening a page.
+    # Nothing but our server can be reached. A route would do the same, but doubles the time to open a page.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 
 
 def chromium() -> str | None:
-    """The browser to use, if there is one."""
+    """Return the path of the browser to use, or None if there is none."""
     named = os.environ.get("KINETOSCOPE_CHROMIUM")
     if named:
         return shutil.which(named) or named
@@ -30,20 +30,20 @@ def chromium() -> str | None:
 
 
 def unavailable(reason: str) -> None:
-    """Skip, or fail where a browser was promised."""
+    """Skip the test, or fail if KINETOSCOPE_REQUIRE_BROWSER promises a browser."""
     if os.environ.get("KINETOSCOPE_REQUIRE_BROWSER") == "1":
         pytest.fail(f"KINETOSCOPE_REQUIRE_BROWSER is 1, but {reason}")
     pytest.skip(reason)
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"  # one connection for many files
+    protocol_version = "HTTP/1.1"  # keeps the connection open for the next file
 
     def log_message(self, *_: object) -> None:
         pass
 
     def do_GET(self) -> None:
-        if self.path == "/favicon.ico":  # which a browser asks for without being told to
+        if self.path == "/favicon.ico":  # a browser asks for it even if no page names it
             self.send_response(204)
             self.end_headers()
         else:
@@ -57,7 +57,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """The address of a folder on this machine."""
+    """Serve a folder on a local port; gives its URL."""
     handler = functools.partial(Quiet, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -68,12 +68,23 @@ def serving(folder: Path) -> Iterator[str]:
 
 
 class Visit:
-    """A window in which pages are opened one after the other, and what was wrong in it."""
+    """A window that opens one page after another and notes every fault: errors, failed and outside requests.
+
+    Leaving it fails if there were faults, unless ``expect_faults``.
+    """
 
     def __init__(
-        self, browser, base: str, theme: str, *, javascript: bool = True, touch: bool = False
+        self,
+        browser,
+        base: str,
+        theme: str,
+        *,
+        javascript: bool = True,
+        touch: bool = False,
+        expect_faults: bool = False,
     ) -> None:
         self.base = base
+        self.expect_faults = expect_faults
         self.javascript = javascript
         self.faults: list[str] = []
         self.name = ""
@@ -96,18 +107,15 @@ class Visit:
             "response", lambda answer: answer.status >= 400 and self.note(f"{answer.status}: {answer.url}")
         )
 
-    def is_ours(self, url: str) -> bool:
-        return url.startswith((self.base, "data:", "blob:"))
-
     def _failed(self, request) -> None:
         if request.failure == "net::ERR_ABORTED":
-            return  # still on its way when the next page was opened; what is not there is answered with 404
-        # scripts that were announced and may not run
+            return  # the next page was opened before the answer came; a missing file is answered with 404
+        # Without JavaScript, the preloaded scripts fail.
         if self.javascript or request.resource_type != "script":
             self.note(f"failed: {request.url}: {request.failure}")
 
     def _asked(self, request) -> None:
-        if not self.is_ours(request.url):
+        if not request.url.startswith((self.base, "data:", "blob:")):
             self.note(f"a request left the site: {request.url}")
 
     def note(self, fault: str) -> None:
@@ -120,5 +128,20 @@ class Visit:
     def __enter__(self) -> Visit:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        faults = [*self.faults]  # closing may break off requests
         self.context.close()
+        if error is None and not self.expect_faults:
+            assert faults == []
+
+
+@contextmanager
+def visiting(browser, folder: Path, html: str, *, expect_faults: bool = False) -> Iterator[Visit]:
+    """Write ``html`` into a folder, serve that, and open the page."""
+    (folder / "x.html").write_text(html, encoding="utf-8")
+    with (
+        serving(folder) as address,
+        Visit(browser, address, "light", expect_faults=expect_faults) as visit,
+    ):
+        visit.open("x")
+        yield visit

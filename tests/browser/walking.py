@@ -1,4 +1,4 @@
-"""One figure in a browser's page, as the tests of the timeline see it."""
+"""Drive one timeline on a page in a browser, and ask it for its state."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Walk:
-    """A living timeline; moments are ns of its trace, events are indexes among those of its file."""
+    """An interactive timeline. Times are ns of its trace; an event is its index in the trace's file."""
 
     def __init__(self, page, ident: str) -> None:
         self.page = page
@@ -18,11 +18,16 @@ class Walk:
         self.host.scroll_into_view_if_needed()
 
     def ask(self, script: str, argument: object = None) -> Any:
-        """What `script`, an expression over the figure `k` and the argument `a`, comes to."""
-        return self.page.evaluate(
-            f"([id, a]) => {{ const k = document.getElementById(id).kinetoscope; return {script} }}",
-            [self.ident, argument],
-        )
+        """Evaluate an expression in JavaScript; it can use the figure ``k`` and the argument ``a``."""
+        return self.page.evaluate(self._function(script), [self.ident, argument])
+
+    def wait_for(self, script: str, argument: object = None) -> None:
+        """Wait until an expression, as for ``ask``, is true."""
+        self.page.wait_for_function(self._function(script), arg=[self.ident, argument])
+
+    @staticmethod
+    def _function(script: str) -> str:
+        return f"([id, a]) => {{ const k = document.getElementById(id).kinetoscope; return {script} }}"
 
     @property
     def window(self) -> tuple[float, float]:
@@ -46,7 +51,7 @@ class Walk:
         return self.element.locator(".ks-unseen[role=status]").text_content() or ""
 
     def reset(self) -> None:
-        """As it was opened, with the focus nowhere."""
+        """Put the figure into the state in which it was opened, without focus."""
         self.ask(
             "(k.layout.overlaid && k.overlay(false), k.setTape(null), k.openFind(''), k.hover(-1),"
             " k.select(-1, {quiet: true}), k.light([]), k.view.stop(),"
@@ -56,7 +61,7 @@ class Walk:
         self.host.scroll_into_view_if_needed()
 
     def place(self, index: int) -> tuple[float, float]:
-        """Where an event is on the screen."""
+        """Return x and y of the middle of an event's bar on the screen, in px."""
         self.host.scroll_into_view_if_needed()
         x, y = self.ask(
             "(() => { k.draw(); const b = k.layout.boxOf(k.model.position(a));"
@@ -67,13 +72,13 @@ class Walk:
         return x, y
 
     def at(self, ns: float) -> float:
-        """x on the screen of a moment."""
+        """Return x on the screen of a time in ns."""
         return self.ask(
             "k.host.getBoundingClientRect().left + k.layout.xAt(a - k.layout.origin) * k.scale", ns
         )
 
-    def moment(self, x: float) -> float:
-        """The moment at an x on the screen."""
+    def time_at(self, x: float) -> float:
+        """Return the time in ns at an x on the screen."""
         return self.ask(
             "k.layout.timeAt((a - k.host.getBoundingClientRect().left) / k.scale) + k.layout.origin", x
         )
@@ -85,5 +90,5 @@ class Walk:
 
     @property
     def axis(self) -> float:
-        """y on the screen in the middle of the axis."""
+        """The y on the screen of the middle of the axis."""
         return self.box["y"] + self.box["height"] - 12
