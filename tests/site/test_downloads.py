@@ -1,6 +1,6 @@
-"""What the built book gives away, run as a downloader runs it: one file, in a folder with nothing else in it.
+"""The downloads of the built book, run as a reader runs them: one file in an empty folder, on the CPU.
 
-All runs are on the CPU.  tests/examples has the scripts' flags, messages and bad arguments.
+tests/examples tests the scripts' flags, messages and bad arguments.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
 HEADER = re.compile(r"^# /// script\n(?:#(?: .*)?\n)+?# ///\n")
 
-# Whose lesson is run as a notebook; tests/examples/test_lessons.py runs the others as scripts.
+# This lesson runs as a notebook; tests/examples/test_lessons.py runs the others as scripts.
 NOTEBOOK = "02_linear"
 
 
@@ -55,7 +55,7 @@ def run(folder: Path, file: str, *flags: str) -> subprocess.CompletedProcess[str
 
 
 def traces_in(folder: Path, printed: str) -> list[kinetoscope.Trace]:
-    """The traces that a run says it has written, all of them, read."""
+    """Load all traces of a run, and check that it printed the path of each."""
     paths = sorted((folder / "traces").glob("*.json.gz"))
     assert paths
     for path in paths:
@@ -63,10 +63,10 @@ def traces_in(folder: Path, printed: str) -> list[kinetoscope.Trace]:
     return [kinetoscope.load(path) for path in paths]
 
 
-# --- what is offered ----------------------------------------------------------------------------------------
+# --- what the pages offer -----------------------------------------------------------------------------------
 
 
-def test_each_lesson_is_run_here_or_as_a_script() -> None:
+def test_each_lesson_runs_here_or_as_a_script() -> None:
     scripts = (ROOT / "tests/examples/test_lessons.py").read_text(encoding="utf-8")
     assert [name for name in EXAMPLES if f'"{name}"' not in scripts] == [NOTEBOOK]
 
@@ -127,19 +127,19 @@ def cells_of(path: Path, kind: str) -> list[dict]:
 
 
 def code_of(path: Path) -> str:
-    """A notebook's code, in its order."""
+    """Return a notebook's code, cell after cell."""
     cells = ["".join(cell["source"]) for cell in cells_of(path, "code")]
     assert len(cells) > 4
     return "\n\n".join(cells) + "\n"
 
 
-# --- what is offered, run -----------------------------------------------------------------------------------
+# --- running the downloads ----------------------------------------------------------------------------------
 
 
 @pytest.mark.torch
 @pytest.mark.usefixtures("_torch")
 def test_a_script_runs_in_an_empty_folder(website, tmp_path) -> None:
-    """One of them: all are the very files (see above) that tests/examples runs with all their flags."""
+    """One is enough: the tests above compare the downloads with the files that tests/examples runs."""
     shutil.copy(website.downloads("gallery/02_linear")["02_linear.py"], tmp_path)
     done = run(tmp_path, "02_linear.py", *"--batch 8 --in-dim 4 --out-dim 6".split())
     assert done.returncode == 0, done.stderr[-3000:]
@@ -153,7 +153,7 @@ def test_a_script_runs_in_an_empty_folder(website, tmp_path) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("_torch")
 def test_a_notebook_runs_in_an_empty_folder(website, tmp_path) -> None:
-    """All cells, one after the other: there are no flags in a notebook, so that is the whole lesson."""
+    """All cells, one after the other. A notebook has no flags, so this is the whole lesson."""
     notebook = website.downloads(f"gallery/{NOTEBOOK}")[f"{NOTEBOOK}.ipynb"]
     (tmp_path / "cells.py").write_text(code_of(notebook), encoding="utf-8")
     done = run(tmp_path, "cells.py")

@@ -42,7 +42,7 @@ def patched(text: str, diff: str, name: str = "") -> str:
         lines = hunk.splitlines()
         old = "".join(f"{line[1:]}\n" for line in lines if line[:1] != "+")
         new = "".join(f"{line[1:]}\n" for line in lines if line[:1] != "-")
-        if not old:  # only new lines: they come last
+        if not old:  # only new lines: append them
             text += new
             continue
         assert text.count(old) == 1, f"{name} has this {text.count(old)} times, not once:\n{old}"
@@ -80,7 +80,7 @@ def test_a_recipe_that_no_longer_fits_is_noticed() -> None:
 
 
 def run(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in the copy, and with the copy's package."""
+    """Run Python in the copy, with the copy's package."""
     environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "CUDA_VISIBLE_DEVICES": "", "NO_COLOR": "1"}
     return subprocess.run(
         [sys.executable, *command], cwd=tree, env=environment, capture_output=True, text=True, check=False
@@ -88,7 +88,7 @@ def run(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_tests_of_what_was_added_pass(extended: Path) -> None:
-    """Among them are those of the reference: they read the new option's sentence and try the option."""
+    """These include the tests of the reference, which read the new option's sentence and try the option."""
     done = run(
         extended,
         *("-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "no:xdist"),
@@ -104,7 +104,7 @@ def test_the_tests_of_what_was_added_pass(extended: Path) -> None:
 @pytest.mark.torch
 @pytest.mark.slow
 def test_the_example_and_its_claim_are_on_their_pages(extended: Path) -> None:
-    """On this machine's CPU.  The other pages and examples take too long: they are left out."""
+    """The example runs on this CPU. Other pages and examples take too long and are left out."""
     for folder in ("lookup", "use", "reference"):
         shutil.rmtree(extended / "docs" / folder)
     for path in (*(extended / "docs/read").glob("*.md"), *(extended / "examples").glob("*.py")):

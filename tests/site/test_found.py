@@ -1,4 +1,4 @@
-"""How the book is found, shown by others, and gone through: descriptions, sitemap, card, chapters."""
+"""Descriptions, sitemap, preview card, and the order of the chapters."""
 
 from __future__ import annotations
 
@@ -13,11 +13,17 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+def chapters() -> list[str]:
+    """Return the names of the chapters' pages in reading order."""
+    listed = re.findall(r"^[\w-]+$", (ROOT / "docs/read/index.md").read_text("utf-8"), re.MULTILINE)
+    return [f"read/{name}" for name in listed if (ROOT / f"docs/read/{name}.md").is_file()]
+
+
 def meta(page, key: str, kind: str = "name") -> list[str]:
     return [given.get("content", "") for tag, given in page.tags if tag == "meta" and given.get(kind) == key]
 
 
-def test_every_page_says_what_it_is(website) -> None:
+def test_every_page_has_its_own_description(website) -> None:
     seen: dict[str, str] = {}
     for name in website.names():
         page = website.page(name)
@@ -36,7 +42,7 @@ def test_every_page_says_what_it_is(website) -> None:
         assert any(given["href"].endswith("favicon.svg") for given in page.by_rel("icon"))
 
 
-def test_the_card_is_there_and_as_large_as_others_ask_for(website) -> None:
+def test_the_preview_card_has_the_usual_size(website) -> None:
     cards = {card for name in website.names() for card in meta(website.page(name), "og:image", "property")}
     [card] = cards
     assert card.startswith(website.address)
@@ -54,7 +60,7 @@ def test_the_sitemap_and_llms_txt_list_every_page(website) -> None:
     text = (website.html / "llms.txt").read_text("utf-8")
     assert set(re.findall(r"\]\((\S+)\)", text)) == wanted
     assert "[Linear: one layer, one kernel]" in text
-    # in the order of the contents, whichever process was the first to be through
+    # in the order of the contents, whichever process finishes first
     for part in ("read", "gallery", "lookup", "use", "reference"):
         source = next((website.tree / "docs" / part).glob("index.*")).read_text("utf-8")
         order = [f"{website.address}{part}/{name}.html" for name in toctree(source)]
@@ -62,11 +68,11 @@ def test_the_sitemap_and_llms_txt_list_every_page(website) -> None:
 
 
 def toctree(source: str) -> list[str]:
-    """What the contents of a part list."""
+    """Return the names in a page's table of contents."""
     return re.findall(r"^ *(?:/\w+/)?([\w-]+)$", source.partition("toctree")[2], re.MULTILINE)
 
 
-def test_without_an_address_there_is_nothing_that_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_url_nothing_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("KINETOSCOPE_URL", "READTHEDOCS_CANONICAL_URL", "KINETOSCOPE_REPOSITORY"):
         monkeypatch.delenv(name, raising=False)
     conf = runpy.run_path(str(ROOT / "conf.py"))
@@ -88,28 +94,26 @@ def test_each_page_is_edited_where_its_source_is(website, monkeypatch: pytest.Mo
         if name == "search":
             continue
         [source] = [path.relative_to(website.html / "_sources").as_posix() for path in sources]
-        found = address.render(file_name=source.removesuffix(".txt"))
-        assert found.startswith("https://github.com/someone/book/edit/main/")
-        path = found.removeprefix("https://github.com/someone/book/edit/main/")
+        url = address.render(file_name=source.removesuffix(".txt"))
+        assert url.startswith("https://github.com/someone/book/edit/main/")
+        path = url.removeprefix("https://github.com/someone/book/edit/main/")
         assert (ROOT / path).is_file(), f"{name} is edited at {path}"
 
 
-def test_a_chapter_says_which_of_how_many_it_is_and_has_its_script_at_hand(website) -> None:
-    listed = re.findall(r"^[\w-]+$", (ROOT / "docs/read/index.md").read_text("utf-8"), re.MULTILINE)
-    chapters = [f"read/{name}" for name in listed if (ROOT / f"docs/read/{name}.md").is_file()]
-    assert len(chapters) >= 6
+def test_a_chapter_has_its_number_and_its_script(website) -> None:
+    order = chapters()
+    assert len(order) >= 6
     for name in website.names():
         page = website.page(name)
-        found = page.by_class("book-course", "nav")
-        assert len(found) == (name in chapters), name
-        if name not in chapters:
+        assert len(page.by_class("book-course", "nav")) == (name in order), name
+        if name not in order:
             continue
-        assert f"chapter {chapters.index(name) + 1} of {len(chapters)}" in page.text
+        assert f"chapter {order.index(name) + 1} of {len(order)}" in page.text
         here = [
             given["href"] for tag, given in page.tags if given.get("aria-current") == "page" and tag == "a"
         ]
         assert {website.target(page, href) for href in here if href} <= {page.path.resolve(), page.path}
-        assert page.by_class("ks-run", "p"), f"{name} has no way to its script"
+        assert page.by_class("ks-run", "p"), f"{name} does not offer its script"
         assert website.downloads(name), name
         assert all(path.is_file() for path in website.downloads(name).values())
 
@@ -118,8 +122,7 @@ def test_the_ladder_has_a_rung_for_each_chapter_and_leads_there(website) -> None
     page = website.page("index")
     rungs = re.findall(r'<li class="ks-rung">.*?</li>', page.html, re.DOTALL)
     targets = [re.search(r'<p class="ks-rung-title"><a [^>]*href="([^"#]+)', rung)[1] for rung in rungs]
-    listed = re.findall(r"^[\w-]+$", (ROOT / "docs/read/index.md").read_text("utf-8"), re.MULTILINE)
-    assert targets == [f"read/{name}.html" for name in listed if (ROOT / f"docs/read/{name}.md").is_file()]
+    assert targets == [f"{name}.html" for name in chapters()]
     for rung in rungs:
         strips = re.findall(r'<svg class="ks-strip" role="img" aria-label="([^"]+)"', rung)
         assert strips

@@ -1,9 +1,8 @@
-"""What the book does with a recording that has been tampered with, and with one of another kind of GPU.
+"""What the book does with an altered recording, and with one of another kind of GPU.
 
-Each mutation is made on a copy of the committed recording.  It has to change the pages it is about, or to
-fail the ``-W`` build at the sentence that is not true any more; and nothing else may change.  The book is
-built once, and then again and again in the same place, as an author's is, with mutations of different
-examples made in one go.
+Each mutation alters a copy of the committed recording. It must change the pages that it concerns, or make the
+``-W`` build fail at the sentence that became false; nothing else may change. The book is built once and then
+again and again in the same folder, as an author would. Mutations of different examples share a build.
 """
 
 from __future__ import annotations
@@ -17,24 +16,23 @@ import io
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
+from altered import in_us, leave_out
 from sphinx.cmd.build import main as sphinx_build
 
 ROOT = Path(__file__).parents[2]
 MACHINE = "nvidia-h200"
-# The rooms of the book that show no more than the others do; their pages are there, with nothing on them.
-LEFT_OUT = ("use", "reference")
 
 Event = dict[str, Any]
 
 
-# --- the book, built in one place over and over -------------------------------------------------------------
+# --- the book, built in one folder over and over ------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -42,20 +40,20 @@ class Warned:
     """A warning or an error of a build."""
 
     file: str
-    """relative to the book's folder"""
+    """relative to the copied checkout"""
     line: int
     text: str
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one build."""
+    """The result of one build."""
 
     status: int
     err: str
     warnings: tuple[Warned, ...]
     pages: dict[str, str]
-    """HTML by the page's name"""
+    """HTML by page name, and ``claims.json`` as ``claims``"""
     files: dict[str, bytes]
     """pictures by name"""
 
@@ -66,19 +64,16 @@ class Result:
 
 @dataclass(frozen=True)
 class Book:
-    """A copy of the checkout's book, which reads its recordings from a folder that may be changed."""
+    """A copy of the book that reads its recordings from a folder which tests may alter."""
 
     tree: Path
 
     @classmethod
-    def copy(cls, tree: Path, left_out: Iterable[str] = ()) -> Book:
+    def copy(cls, tree: Path) -> Book:
         made = shutil.ignore_patterns("_build", "gallery", "recordings", "__pycache__", "*.pyc")
         for name in ("docs", "examples"):
             shutil.copytree(ROOT / name, tree / name, ignore=made)
         shutil.copyfile(ROOT / "conf.py", tree / "conf.py")
-        for room in left_out:
-            for path in (tree / "docs" / room).glob("*.md"):
-                path.write_text(f"---\norphan: true\n---\n# {path.stem}\n\nLeft out.\n", encoding="utf-8")
         return cls(tree)
 
     @property
@@ -95,10 +90,10 @@ class Book:
         shutil.copytree(ROOT / "docs" / "recordings" / "bench", self.recordings / "bench")
 
     def build(self, *options: str) -> Result:
-        """Lay the book out, in this process: to start another one takes longer than the work."""
+        """Lay the book out in this process, because starting another one takes longer than the work."""
         argv = ["-c", str(self.tree), "-b", "html", "-n", "--no-color", "-d", str(self.tree / "_build/.html")]
         argv += ["-D", "kinetoscope_mode=replay", "-D", f"kinetoscope_recordings={self.recordings.name}"]
-        # The theme adds to the default list itself, and with another list every page is written anew.
+        # The theme extends the default list; to Sphinx that is a change, and it would write every page again.
         argv += ["-D", "templates_path=docs/_templates"]
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -111,7 +106,7 @@ class Book:
         return Result(status, err.getvalue(), tuple(self._warnings(err.getvalue())), *self.made())
 
     def made(self) -> tuple[dict[str, str], dict[str, bytes]]:
-        """The pages and pictures that lie there now."""
+        """Return the pages and pictures that the last build left."""
         html_dir = self.tree / "_build" / "html"
         pages = {
             path.relative_to(html_dir).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
@@ -123,12 +118,12 @@ class Book:
 
     def _warnings(self, err: str) -> Iterator[Warned]:
         for line in err.splitlines():
-            if found := re.match(r"(?:(\S+?):(?:(\d+):)? )?(?:WARNING|ERROR): (.*)", line):
-                file = (found[1] or "").removeprefix(f"{self.tree}/")
-                yield Warned(file, int(found[2] or 0), found[3])
+            if parts := re.match(r"(?:(\S+?):(?:(\d+):)? )?(?:WARNING|ERROR): (.*)", line):
+                file = (parts[1] or "").removeprefix(f"{self.tree}/")
+                yield Warned(file, int(parts[2] or 0), parts[3])
 
     def block(self, warned: Warned) -> str:
-        """What stands in the source at a warning: the line, or all of the directive that begins there."""
+        """Return the source at a warning: the line, or the whole directive that begins there."""
         lines = self.source(warned.file)[warned.line - 1 :]
         fence = re.match(r"`{3,}(?=\{)", lines[0])
         if fence:
@@ -136,19 +131,23 @@ class Book:
         return lines[0]
 
 
-# --- what is done to a recording ----------------------------------------------------------------------------
+# --- ways to alter a recording ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A machine's folder, to be changed."""
+    """A machine's folder, to be altered."""
 
     folder: Path
 
     def file(self, name: str) -> Path:
-        """The file of a name, whichever example wrote it."""
-        (found,) = (path for path in self.folder.rglob(Path(name).name) if path.match(name))
-        return found
+        """Return the only file of a name, whichever example wrote it."""
+        (path,) = self.files(name)
+        return path
+
+    def files(self, name: str) -> list[Path]:
+        """Return the files that a name matches, in any folder; ``*`` is a wildcard."""
+        return [path for path in self.folder.rglob(Path(name).name) if path.match(name)]
 
     def trace(self, name: str, change: Callable[[list[Event]], list[Event]]) -> None:
         path = self.file(f"{name}.json.gz")
@@ -166,10 +165,9 @@ class Recording:
             writer.writerows(rows)
 
     def text(self, name: str, old: str, new: str) -> None:
-        """Replaces ``old``, which must be there, in every file of a name (``*``: in any folder)."""
-        paths = [path for path in self.folder.rglob(Path(name).name) if path.match(name)]
-        assert paths
-        for path in paths:
+        """Replace ``old`` in every file that a name matches; each must have it."""
+        assert self.files(name)
+        for path in self.files(name):
             text = path.read_text(encoding="utf-8")
             assert old in text, f"{old!r} is not in {path}"
             path.write_text(text.replace(old, new), encoding="utf-8")
@@ -178,8 +176,8 @@ class Recording:
 Change = Callable[[Recording], None]
 
 
-def are(event: Event, category: str, pattern: str) -> bool:
-    """Whether an event is of a category (the end of its name will do) and of a name."""
+def matches(event: Event, category: str, pattern: str) -> bool:
+    """Tell whether an event's category ends with ``category`` and its name matches ``pattern``."""
     return str(event.get("cat")).endswith(category) and fnmatch.fnmatchcase(
         event["name"], pattern.replace("[", "[[]")
     )
@@ -190,10 +188,10 @@ def in_trace(name: str, change: Callable[[list[Event]], list[Event]]) -> Change:
 
 
 def without(category: str, pattern: str, first: int | None = None):
-    """No such events any more; or only the first so many of them are gone."""
+    """Remove the events that match, or only the first so many of them."""
 
     def change(events: list[Event]) -> list[Event]:
-        gone = [event for event in events if are(event, category, pattern)][:first]
+        gone = [event for event in events if matches(event, category, pattern)][:first]
         assert gone
         return [event for event in events if not any(event is one for one in gone)]
 
@@ -201,12 +199,12 @@ def without(category: str, pattern: str, first: int | None = None):
 
 
 def each(category: str, pattern: str, change: Callable[[Event], Any]):
-    """Something is done to every such event."""
+    """Change every event that matches."""
 
     def changed(events: list[Event]) -> list[Event]:
-        found = [event for event in events if are(event, category, pattern)]
-        assert found
-        for event in found:
+        matching = [event for event in events if matches(event, category, pattern)]
+        assert matching
+        for event in matching:
             change(event)
         return events
 
@@ -222,8 +220,8 @@ def slower(category: str, pattern: str, factor: float):
 
 
 def with_additions(events: list[Event]) -> list[Event]:
-    """An ``aten::add`` after each Linear, on the CPU only."""
-    linears = [event for event in events if are(event, "cpu_op", "aten::linear")]
+    """Add an ``aten::add`` after each Linear, on the CPU only."""
+    linears = [event for event in events if matches(event, "cpu_op", "aten::linear")]
     added = [
         {**linear, "name": "aten::add", "ts": round(linear["ts"] + linear["dur"] + 0.2, 3), "dur": 0.4}
         for linear in linears
@@ -232,9 +230,11 @@ def with_additions(events: list[Event]) -> list[Event]:
 
 
 def with_copies(events: list[Event]) -> list[Event]:
-    """A copy on the stream, launched at the begin of each step."""
+    """Add a copy on the stream, launched at the start of each step."""
     added: list[Event] = []
-    for number, step in enumerate(event for event in events if are(event, "annotation", "ProfilerStep#*")):
+    for number, step in enumerate(
+        event for event in events if matches(event, "annotation", "ProfilerStep#*")
+    ):
         if step["cat"] == "gpu_user_annotation":
             continue
         args = {"correlation": 900_000 + number}
@@ -247,7 +247,7 @@ def with_copies(events: list[Event]) -> list[Event]:
 
 
 def without_last_step(events: list[Event]) -> list[Event]:
-    steps = [event for event in events if are(event, "user_annotation", "ProfilerStep#*")]
+    steps = [event for event in events if matches(event, "user_annotation", "ProfilerStep#*")]
     last = max((step for step in steps if step["cat"] == "user_annotation"), key=lambda step: step["ts"])
     begin, end = last["ts"], last["ts"] + last["dur"]
     gone = [event for event in events if "dur" in event and begin <= event["ts"] < end and event["pid"] != 0]
@@ -264,7 +264,7 @@ def in_table(name: str, change: Callable[[list[dict[str, str]]], list[dict[str, 
 
 
 def cell(column: str, factor: float, **where: str):
-    """One cell of the row that ``where`` names is another."""
+    """Multiply one cell of the row that ``where`` names."""
 
     def change(rows: list[dict[str, str]]) -> list[dict[str, str]]:
         (row,) = (row for row in rows if where.items() <= row.items())
@@ -322,7 +322,7 @@ def gone(name: str) -> Change:
 
 
 def with_gpu(gpu: str, gpu_arch: str) -> Change:
-    """The GPU is another, in the machine's provenance, in that of every example and in every trace."""
+    """Replace the GPU in the provenance of the machine and of every example, and in every trace."""
 
     def change(recording: Recording) -> None:
         for path in recording.folder.rglob("*.json"):
@@ -337,7 +337,7 @@ def with_gpu(gpu: str, gpu_arch: str) -> Change:
     return change
 
 
-# --- what is to be seen of it -------------------------------------------------------------------------------
+# --- what the pages must show -------------------------------------------------------------------------------
 
 Check = Callable[[Result, Result], None]
 ELEMENTS = {
@@ -347,36 +347,31 @@ ELEMENTS = {
 
 
 def measured(page: str) -> dict[str, str]:
-    """What each expression on a page came to."""
-    found = re.findall(
+    """Return the values on a page by expression."""
+    values = re.findall(
         r'<span class="ks-measured" title="([^"]*)"(?: data-events="[^"]*")?>([^<]*)</span>', page
     )
-    return {html.unescape(expression): value for expression, value in found}
+    return {html.unescape(expression): value for expression, value in values}
 
 
 def elements(kind: str, page: str) -> dict[str, list[str]]:
-    """The figures or tables of a page: figures by trace, tables by what they are called."""
-    found: dict[str, list[str]] = {}
+    """Return the figures of a page by trace, or its tables by caption."""
+    named: dict[str, list[str]] = {}
     for match in re.finditer(ELEMENTS[kind], page, re.DOTALL):
-        found.setdefault(html.unescape(match["of"]), []).append(match[0])
-    return found
+        named.setdefault(html.unescape(match["of"]), []).append(match[0])
+    return named
 
 
 def readable(page: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", "", page)).split())
 
 
-def in_us(printed: str) -> float:
-    number, unit = printed.split()
-    return float(number) * {"ns": 1e-3, "µs": 1, "ms": 1e3, "s": 1e6}[unit]
-
-
 def measures(page: str, expression: str, value: str = "", times: float = 0) -> Check:
-    """A sentence has another number: ``value``, or so many ``times`` the former one."""
+    """A number on the page has changed to ``value``, or to so many ``times`` the old one."""
 
     def check(before: Result, after: Result) -> None:
         was, now = (measured(result.pages[page])[expression] for result in (before, after))
-        assert was != now, f"{expression} is {now} still"
+        assert was != now, f"{expression} is still {now}"
         if times:
             assert in_us(now) == pytest.approx(in_us(was) * times, rel=0.01)
         else:
@@ -386,7 +381,7 @@ def measures(page: str, expression: str, value: str = "", times: float = 0) -> C
 
 
 def draws(page: str, trace: str) -> Check:
-    """The timeline of a trace is another one."""
+    """The timeline of a trace has changed."""
 
     def check(before: Result, after: Result) -> None:
         was, now = (elements("figure", result.pages[page])[trace] for result in (before, after))
@@ -396,13 +391,15 @@ def draws(page: str, trace: str) -> Check:
 
 
 def rows(table: str) -> list[list[str]]:
-    """The cells of each row of a table."""
-    found = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
-    return [[readable(cell) for cell in re.findall(r"<t[dh].*?</t[dh]>", row, re.DOTALL)] for row in found]
+    """Return the cells of each row of a table."""
+    return [
+        [readable(cell) for cell in re.findall(r"<t[dh].*?</t[dh]>", row, re.DOTALL)]
+        for row in re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+    ]
 
 
 def lists(page: str, table: str, row: str = "", value: str = "", times: float = 0, more: int = 0) -> Check:
-    """A row of a table (the one that begins so) has another cell, or there are so many ``more`` rows."""
+    """A cell in the table's row ``row`` has changed, or the table has so many ``more`` rows."""
 
     def check(before: Result, after: Result) -> None:
         was, now = (rows(elements("table", result.pages[page])[table][0]) for result in (before, after))
@@ -422,7 +419,7 @@ def lists(page: str, table: str, row: str = "", value: str = "", times: float = 
 
 
 def judges(sentence: str, verdict: str) -> Check:
-    """A sentence has another verdict, on its page and in ``claims.json``."""
+    """The verdict on a sentence has changed, on its page and in ``claims.json``."""
 
     def check(before: Result, after: Result) -> None:
         assert before.verdicts[sentence] != after.verdicts[sentence] == verdict
@@ -434,7 +431,7 @@ def judges(sentence: str, verdict: str) -> Check:
 
 
 def says(page: str, text: str, instead_of: str = "") -> Check:
-    """There are words on a page that were not there before."""
+    """A page has a text that it did not have before."""
 
     def check(before: Result, after: Result) -> None:
         was, now = (readable(result.pages[page]) for result in (before, after))
@@ -453,7 +450,7 @@ def leaves_out(page: str, text: str) -> Check:
 
 
 def plots(page: str, figure: str) -> Check:
-    """An example's figure is drawn otherwise."""
+    """An example's figure has changed."""
     drawing = re.compile(
         rf'<figure class="ks-plot"(?:(?!</figure>).)*id="ks-plot-{figure}.*?</figure>', re.DOTALL
     )
@@ -470,7 +467,7 @@ def plots(page: str, figure: str) -> Check:
 
 @dataclass(frozen=True)
 class Fails:
-    """Where the ``-W`` build has to fail: in this file, at the first line that has ``at`` in it."""
+    """Where the ``-W`` build must fail: in this file, at the first line that contains ``at``."""
 
     file: str
     at: str
@@ -479,16 +476,16 @@ class Fails:
 
 @dataclass(frozen=True)
 class Mutation:
-    """One thing done to the recording: either ``seen`` on pages, or (also) refused by the build."""
+    """A change of the recording that pages show (``seen``), that fails the build (``fails``), or both."""
 
     name: str
     change: Change
     about: tuple[str, ...]
-    """the traces and tables, or the pages, that are allowed to differ; ``*``: all that name the machine"""
+    """the traces, tables or pages that may differ; ``*``: every page that names the machine"""
     seen: tuple[Check, ...] = ()
     fails: tuple[Fails, ...] = ()
-    status: int = field(default=1)
-    """of a build that fails: 1 where a sentence is not true, 2 where there is nothing to lay out"""
+    status: int = 1
+    """of a build that fails: 1 if a sentence is false, 2 if there is nothing to lay out"""
 
     @property
     def expected(self) -> str:
@@ -518,7 +515,7 @@ MUTATIONS = [
         fails=(claim(MLP, "geglu-loses-one-kernel"),),
     ),
     Mutation(
-        "a kernel dropped in one step of three",  # medians over the steps are what they were
+        "a kernel dropped in one step of three",  # the median over the steps stays the same
         in_trace("geglu_eager", without("kernel", "*GeluCUDA*", first=1)),
         about=("geglu_eager",),
         seen=(lists(MLP, "geglu_eager by kernel, sums over three steps", row="*Gelu*", value="2"),),
@@ -787,17 +784,18 @@ MUTATIONS = [
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory, templates_compiled_once: None) -> tuple[Book, Result]:
-    """The book, and what it looks like with the recording as it is."""
-    book = Book.copy(tmp_path_factory.mktemp("mutations") / "tree", LEFT_OUT)
+    """The book, and its pages with the unaltered recording."""
+    book = Book.copy(tmp_path_factory.mktemp("mutations") / "tree")
+    leave_out(book.tree / "docs", "use", "reference")
     book.restore()
     before = book.build("-W")
     if before.status or before.err:
-        pytest.fail(f"the book cannot be built as it is:\n{before.err[-2000:]}")
+        pytest.fail(f"the unaltered book cannot be built:\n{before.err[-2000:]}")
     return book, before
 
 
 def mentions(book: Book, case: Mutation) -> set[str]:
-    """The pages that may differ: those whose source has a word of what was changed in it."""
+    """Return the pages that may differ: those whose source names what was changed."""
     pages = {page for page in case.about if "/" in page or page == "index"}
     words = "|".join(re.escape(name) for name in case.about if name not in pages)
     if not words:
@@ -814,13 +812,13 @@ def mentions(book: Book, case: Mutation) -> set[str]:
 
 
 def parts(page: str, but: tuple[str, ...]) -> dict[str, object]:
-    """What a page shows of other traces and tables than those that were changed."""
+    """Return the numbers and figures of a page that do not depend on what was changed (``but``)."""
     word = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, but))})(?!\w)")
-    found: dict[str, object] = {
+    numbers: dict[str, object] = {
         name: value for name, value in measured(page).items() if not word.search(name)
     }
-    # A picture that is compared with another shows what became of the other's events.
-    return found | {
+    # A figure of a comparison also depends on the other trace.
+    return numbers | {
         f"figure of {name}": [
             re.sub(r"(ks-timeline-\w+)-\d+", r"\1", figure)
             for figure in figures
@@ -832,16 +830,16 @@ def parts(page: str, but: tuple[str, ...]) -> dict[str, object]:
 
 
 def examples_of(case: Mutation) -> frozenset[str]:
-    """The examples whose recording is altered; ``*``: all of them."""
+    """Return the examples whose recordings are altered."""
     recordings = ROOT / "docs" / "recordings" / MACHINE
     if "*" in case.about or case.status == 2:
         return frozenset(path.name for path in recordings.iterdir())
-    found = {path.parent.name for name in case.about for path in recordings.glob(f"*/{name}.*")}
-    return frozenset(found | {name.removeprefix("gallery/") for name in case.about if "/" in name})
+    owners = {path.parent.name for name in case.about for path in recordings.glob(f"*/{name}.*")}
+    return frozenset(owners | {name.removeprefix("gallery/") for name in case.about if "/" in name})
 
 
 def together(cases: list[Mutation]) -> list[tuple[Mutation, ...]]:
-    """Those of different examples are made in one build, and those that it must refuse apart from others."""
+    """Group mutations that can share a build: they alter different examples and expect the same."""
     groups: list[list[Mutation]] = []
     for case in cases:
         for group in groups:
@@ -852,8 +850,8 @@ def together(cases: list[Mutation]) -> list[tuple[Mutation, ...]]:
                 break
         else:
             groups.append([case])
-    # Last what is on every page, after which all have to be read again, and then what ends before anything is
-    # laid out.
+    # Mutations of every page come late, because all pages must be read again after them. Those that end the
+    # build before it lays anything out come last.
     return sorted(map(tuple, groups), key=lambda group: (group[0].status, "*" in group[0].about))
 
 
@@ -881,7 +879,7 @@ def test_mutations_are_seen(book: tuple[Book, Result], cases: tuple[Mutation, ..
             line = text[: text.index(fails.at)].count("\n") + 1
         said = [warned.text for warned in after.warnings if (warned.file, warned.line) == (fails.file, line)]
         assert any(fails.says in text for text in said), f"{fails.file}:{line} says {said}; all: {after.err}"
-    # ... and nothing is warned about that has nothing to do with it
+    # every warning is about what was changed
     for warned in after.warnings:
         if warned.file.endswith(".md"):
             assert any(name in book.block(warned) for name in about), warned
@@ -902,7 +900,7 @@ def test_mutations_are_seen(book: tuple[Book, Result], cases: tuple[Mutation, ..
 
 
 def test_a_recording_written_anew_changes_nothing(book: tuple[Book, Result]) -> None:
-    """Other bytes of the same events: what makes a page differ is what was recorded."""
+    """The same events in other bytes give the same pages."""
     book, before = book
     book.restore()
     recording = Recording(book.recordings / MACHINE)
@@ -922,13 +920,13 @@ OURS = 'machine.gpu_arch == "sm_90"'
 
 
 def without_nvjet(text: str) -> str:
-    """Text of a recording in which products are by kernels of another family."""
+    """Replace the names of the GPU and of its matmul kernels by those of another architecture."""
     return re.sub(r"\bnvjet_sm90_(\w+)", r"cutlass3x_sm100_tensorop_\1", text).replace("NVIDIA H200", GPU)
 
 
 @pytest.fixture(scope="module")
 def elsewhere(once: Callable[..., tuple[Book, Result]]) -> tuple[Book, Result]:
-    """The whole book from an altered recording, which stands for that of a GPU of another architecture."""
+    """The whole book, from a recording altered to look like that of a GPU of another architecture."""
     return once("elsewhere", build_elsewhere)
 
 
@@ -946,24 +944,24 @@ def build_elsewhere(folder: Path) -> tuple[Book, Result]:
 
 
 def whens(text: str) -> list[tuple[str, str]]:
-    """Condition and content of each ``{when}`` of a page, but not of those that a page shows as source."""
-    found = []
+    """Return condition and content of each ``{when}`` of a page, except those that it shows as source."""
+    pairs = []
     for block in re.finditer(r"^(`{3,})([^\n]*)\n(.*?)^\1$", text, re.DOTALL | re.MULTILINE):
         if block[2].startswith("{when} "):
-            found.append((block[2].removeprefix("{when} "), block[3]))
+            pairs.append((block[2].removeprefix("{when} "), block[3]))
         elif block[2].startswith("{"):
-            found += whens(block[3])
-    return found
+            pairs += whens(block[3])
+    return pairs
 
 
 def first_words(content: str) -> str:
-    """The beginning of what a reader sees of a block, as far as no role or markup is in it."""
+    """Return the beginning of a block's text, up to the first role or markup."""
     lines = [line for line in content.splitlines() if line and not line.startswith((":", "```"))]
     return re.split(r"[`*{\[]", lines[0])[0].strip()
 
 
 def test_the_book_can_be_built_on_another_kind_of_gpu(elsewhere: tuple[Book, Result]) -> None:
-    """The book is held to that machine here: that its sentences are not true of it, is said; it is no end."""
+    """With this machine as the reference, false claims are warnings, and the build goes on."""
     _, there = elsewhere
     assert there.status == 0
     assert "Traceback" not in there.err
@@ -984,7 +982,7 @@ def test_another_gpu_is_named(elsewhere: tuple[Book, Result]) -> None:
 
 
 def test_prose_about_another_gpu_is_left_out(book, elsewhere: tuple[Book, Result]) -> None:
-    """... and so are the sentences in it: nobody has to answer for what is not said."""
+    """The claims and reported sentences in it get no verdict either."""
     _, there = elsewhere
     seen = 0
     for path in (ROOT / "docs").rglob("*.md"):
@@ -995,7 +993,7 @@ def test_prose_about_another_gpu_is_left_out(book, elsewhere: tuple[Book, Result
                 for built in (there, book[1])
             )
             assert len(first_words(content)) > 20
-            # what depends on a number is there if it is here: the numbers are the same
+            # conditions on numbers have the same result, because the numbers are the same
             wanted = condition != OURS if "machine" in condition else first_words(content) in here
             assert (first_words(content) in words) == wanted, f"{name}: {content}"
             for sentence in re.findall(r"\{(?:claim|reported)\} (\S+)", content):
@@ -1007,7 +1005,7 @@ def test_prose_about_another_gpu_is_left_out(book, elsewhere: tuple[Book, Result
 
 
 def test_no_page_speaks_of_a_gpu_that_is_not_there(elsewhere: tuple[Book, Result]) -> None:
-    """Words of ours about the H200 are in a ``{when}``; source that is shown is not ours to leave out."""
+    """Our prose about the H200 is in a ``{when}``. Source code that a page shows may name it."""
     _, there = elsewhere
     pages = {name: page for name, page in there.pages.items() if re.match(r"index|read/|lookup/", name)}
     shown = {

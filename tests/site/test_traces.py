@@ -1,4 +1,4 @@
-"""The traces that lie beside the real book's pages: which, and that they are the recordings."""
+"""The traces beside the real book's pages are those that were recorded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kinetoscope.trace import load
 
 
 def test_every_figure_leads_to_its_trace(website) -> None:
-    """A reader who downloads one gets the very file that was recorded."""
+    """A reader who downloads a trace gets the recorded file, byte for byte."""
     recorded = {
         f"{path.parents[1].name}/{path.name.removesuffix('.json.gz')}": path
         for path in website.recordings.rglob("*.json.gz")
@@ -36,15 +36,15 @@ def test_every_figure_leads_to_its_trace(website) -> None:
         data, raw, file = (
             next(p for p in files if p.name == trace + end) for end in (".js", ".raw.js", ".json.gz")
         )
-        assert len(files) == 3, "one of each, wherever it is led to from"
+        assert len(files) == 3, "all pages link to the same three files"
         assert file.read_bytes() == recorded[key].read_bytes()
         assert base64.b64encode(file.read_bytes()).decode() in raw.read_text(encoding="utf-8")
         expected = data_script(load(recorded[key]), machine=machine, name=trace)
         assert data.read_text(encoding="utf-8") == expected
 
 
-def test_what_lights_up_is_in_the_trace(website) -> None:
-    """Rows, chains and numbers name events by trace and place; of each there is one."""
+def test_events_that_light_up_are_in_the_trace(website) -> None:
+    """Table rows, dispatch chains and numbers name events by trace and index."""
     known: dict[str, set[int]] = {}
     count = 0
     for name in website.names():
