@@ -1,7 +1,7 @@
 """The built book in a real browser: phone, tablet and desktop, light and dark, with and without JavaScript.
 
 `KINETOSCOPE_CHROMIUM` names the browser; `KINETOSCOPE_REQUIRE_BROWSER=1` makes its absence a failure.
-`KINETOSCOPE_SCREENSHOTS` names a folder for a screenshot of every page. They take more time than all the rest.
+`KINETOSCOPE_SCREENSHOTS` names a folder for a screenshot of every page. They take longer than all the rest.
 """
 
 from __future__ import annotations

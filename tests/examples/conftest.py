@@ -1,4 +1,4 @@
-"""Where torch is not installed, the tests that run an example fail and say what to do."""
+"""Without torch, the tests that run an example fail and say what to install."""
 
 import importlib.util
 

@@ -17,29 +17,29 @@ from collections.abc import Iterable
 from pathlib import Path
 
 FOLDER = Path(os.environ.get("KINETOSCOPE_EXAMPLES") or Path(__file__).parents[2] / "examples")
-# Seconds after which a run is taken to hang: many times what the longest takes on a quiet machine.
+# A run that takes more seconds than this hangs. The longest needs a small part of it on a quiet machine.
 LIMIT = 900
 NO_GPU = "No GPU found: running on the CPU; the traces will show no stream."
 
 
 def source_of(script: str) -> Path:
-    """The file of an example, wherever below the folder it is (a site's downloads are in subfolders)."""
-    found = sorted(FOLDER.rglob(f"{script}.py"))
-    assert found, f"no {script}.py below {FOLDER}"
-    return found[0]
+    """Return the file of an example, in any subfolder, as a site's downloads are."""
+    paths = sorted(FOLDER.rglob(f"{script}.py"))
+    assert paths, f"no {script}.py below {FOLDER}"
+    return paths[0]
 
 
 def environment(**more: str) -> dict[str, str]:
-    """An environment without a GPU and without paths to our own modules.
+    """Return an environment without a GPU and without paths to our own modules.
 
-    The tests compile small things only, for which Inductor's own processes cost more than they save.
+    The tests compile only small things; for these, Inductor's processes cost more time than they save.
     """
     kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "TRITON_INTERPRET")}
     ours = {"CUDA_VISIBLE_DEVICES": "", "MPLBACKEND": "Agg", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
     return kept | ours | more
 
 
-# Replacements in the text of a script that make its lesson short on a CPU.
+# Replacements in a script that make its lesson short on a CPU.
 SMALLER = {
     "01_matmul_add": {"large = 1024": "large = 128"},
     "02_strides_and_views": {"default=4096": "default=256"},
@@ -57,12 +57,12 @@ SMALLER = {
     "05_regimes": {"default=768": "default=64", "default=3072": "default=128"},
     "05_recompiles": {"default=768": "default=64", "default=3072": "default=128", "else 1024": "else 64"},
 }
-# These tell Triton to interpret before they import it, so nothing may have imported it before them.
+# These scripts tell Triton to interpret, which works only if nothing has imported it before.
 INTERPRETED = ("03_kernels_mlp", "04_pointwise_geglu", "04_dual_gemm", "04_fused_mlp")
 
 
 def run_lesson(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
-    """Run an example without flags, which is its whole lesson, at smaller sizes than it has for a GPU."""
+    """Run an example without flags, that is its whole lesson, at sizes for a CPU."""
     text = source_of(script).read_text(encoding="utf-8")
     for size, smaller in SMALLER.get(script, {}).items():
         assert text.count(size) == 1, f"{script} has {size!r} {text.count(size)} times"
@@ -82,9 +82,9 @@ def run(folder: Path, script: str, *flags: str, **env: str) -> subprocess.Comple
 def run_file(
     folder: Path, file: str, *argv: str, compiles: bool = False, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a Python file in a folder, with more in its environment.
+    """Run a Python file in a folder; ``env`` is added to its environment.
 
-    It begins in a copy of a Python that has imported torch, and the compiler if it ``compiles``.
+    It starts as a copy of a process that has imported torch, and torch's compiler if it ``compiles``.
     """
     if hasattr(os, "fork"):
         return _started("torch._inductor.compile_fx" if compiles else "torch").run(
@@ -101,7 +101,7 @@ def run_file(
     )
 
 
-# The copy leaves the loop and ends as any program does, with its traceback, its exit handlers and its status.
+# Only a copy leaves the loop by `break`. It ends like any program, with a traceback, exit handlers, a status.
 COPIES = """
 import importlib, json, os, runpy, sys
 importlib.import_module(sys.argv[1])
@@ -114,7 +114,7 @@ else:
     sys.exit()
 folder, out, err, env, *sys.argv = json.loads(line)
 os.environ.update(env)
-# Where any program begins to look for modules.
+# The same first entries as for any program.
 more = env.get("PYTHONPATH", "").split(os.pathsep)
 sys.path[:1] = [os.path.join(folder, os.path.dirname(sys.argv[0])), *filter(None, more)]
 for place, name in enumerate((os.devnull, out, err)):
@@ -125,7 +125,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 class Started:
-    """A Python that has imported a module and runs each file in a copy (fork) of itself."""
+    """A Python process that has imported a module and runs each file in a fork of itself."""
 
     def __init__(self, module: str) -> None:
         self.process = subprocess.Popen(
@@ -148,7 +148,7 @@ class Started:
             os.killpg(self.process.pid, signal.SIGKILL)
         status = self.process.stdout.readline()
         out, err = (path.read_text(encoding="utf-8") for path in said)
-        assert status, f"{argv} did not end, or the process it was to be a copy of did: {err}"
+        assert status, f"{argv} did not end, or the process that forks it has died: {err}"
         return subprocess.CompletedProcess(argv, int(status), out, err)
 
     def end(self) -> None:
@@ -160,14 +160,27 @@ _started = functools.cache(Started)
 
 
 def events(path: Path) -> list[dict]:
-    """The events of a trace."""
+    """Return the events of a trace as in its JSON."""
     return json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
 
 
 def named(path: Path, name: str) -> int:
-    """How many bars on the CPU have a name."""
+    """Count the user annotations of a name on the CPU."""
     return sum(e.get("name") == name and e.get("cat") == "user_annotation" for e in events(path))
 
+
+# Command lines that an example must refuse, and a part of its message.
+Bad = list[tuple[str, str]]
+HUGE = "9" * 12
+BAD_FOR_ALL: Bad = [
+    ("--steps -3", "'-3' is not a whole number above zero"),
+    ("--steps 2", "--steps: at least 3"),
+    ("--dtype fp8", "invalid choice"),
+    ("--device cuda", "--device cuda: torch sees no GPU here"),
+    ("--device tpu", "invalid choice"),
+    ("--out taken", "--out taken: "),
+    ("--frobnicate", "unrecognized arguments"),
+]
 
 # One process parses all command lines, because importing torch takes longer than parsing.
 PARSE_ALL = """
@@ -188,15 +201,24 @@ print(json.dumps(answers))
 """
 
 
-def parse_all(folder: Path, lines: dict[str, list[str]]) -> dict[str, list[tuple[int, str]]]:
-    """Return status and errors of each script for each of its command lines. ``taken`` is a file there."""
-    for script in lines:
+def parse_all(folder: Path, bad: dict[str, Bad]) -> dict[str, list[tuple[int, str]]]:
+    """Return status and stderr of each script for the command lines in ``BAD_FOR_ALL`` and its own."""
+    for script in bad:
         shutil.copy(source_of(script), folder / f"{script}.py")
     (folder / "taken").write_text("a file, no folder")
     (folder / "parse_all.txt").write_text(PARSE_ALL, encoding="utf-8")
+    lines = {script: [flags for flags, _ in BAD_FOR_ALL + cases] for script, cases in bad.items()}
     done = run_file(folder, "parse_all.txt", json.dumps(lines))
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def check_refused(cases: Bad, answers: list[tuple[int, str]]) -> None:
+    """Check that each command line of a script, see ``parse_all``, ended with status 2 and its message."""
+    for (flags, message), (code, errors) in zip(BAD_FOR_ALL + cases, answers, strict=True):
+        assert code == 2, f"{flags}: {code} {errors}"
+        assert errors.startswith("usage: "), flags
+        assert message in errors.splitlines()[-1], flags
 
 
 # In a notebook sys.argv belongs to the kernel, and there is no __file__.
@@ -211,7 +233,7 @@ for script, beginning in beginnings.items():
 
 
 def begin_in_notebooks(folder: Path, scripts: Iterable[str]) -> None:
-    """Check that each example does its whole lesson in a notebook, by running it up to where it decides."""
+    """Check that each example chooses its whole lesson in a notebook. Only its beginning is run."""
     beginnings = {}
     for script in scripts:
         text = source_of(script).read_text(encoding="utf-8")

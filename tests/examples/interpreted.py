@@ -1,7 +1,7 @@
-"""The kernels of the examples, run by Triton's interpreter on the CPU; a program, started by test_kernels.py.
+"""Test the kernels of an example in Triton's interpreter on the CPU; test_kernels.py starts this program.
 
-Triton has to be told to interpret before it is imported, and an example is a script: so each example is run,
-small, in a process of its own, and what it has defined is tested there.
+Triton must know that it interprets before it is imported. So each example runs in a process of its own, at a
+small size, and the tests there use what it has defined.
 """
 
 import os
@@ -24,7 +24,7 @@ settings.register_profile(
     derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],  # the interpreter is slow: what fails is told as it is
+    phases=[Phase.explicit, Phase.generate],  # the interpreter is too slow to shrink an example
 )
 settings.load_profile("ours")
 NAN = float("nan")
@@ -43,7 +43,7 @@ def error_of(result: torch.Tensor, reference: torch.Tensor) -> float:
 
 
 def raises(kind: type[Exception], words: str, call: Any) -> None:
-    """The call must raise an error of some kind with some words in it."""
+    """Check that a call raises an error of this kind with these words."""
     try:
         call()
     except kind as error:
@@ -80,7 +80,7 @@ def pointwise_any_layout(rows: int, hidden: int, kind: torch.dtype, layout: str,
     assert frame[:32].isnan().all()
     assert frame[-32:].isnan().all()
     assert not out.isnan().any()
-    # One rounding of the data type (which the interpreter does not always round to nearest).
+    # One rounding of the data type; the interpreter does not always round to nearest.
     assert error_of(out, reference) <= 2 * torch.finfo(kind).eps
 
 
@@ -134,10 +134,10 @@ def dual_gemm_weave() -> None:
 
 
 def dual_gemm_every_tile_once() -> None:
-    """The order of the tiles leaves none out, whatever the sizes."""
+    """The order of the tiles visits each once, at any size."""
     seen = EXAMPLE["tile_at"].fn
     for tiles_m, tiles_n, group in [(1, 1, 8), (7, 3, 2), (64, 48, 8), (9, 5, 8)]:
-        # tl.minimum is the kernel's; here numbers are plain ones.
+        # tl.minimum works only in a kernel, and here the numbers are plain ones.
         seen.__globals__["tl"] = type("tl", (), {"minimum": staticmethod(min), "constexpr": int})
         tiles = {seen(number, tiles_m, tiles_n, group) for number in range(tiles_m * tiles_n)}
         assert tiles == {(m, n) for m in range(tiles_m) for n in range(tiles_n)}
@@ -168,12 +168,12 @@ def fused_few_rows(rows: int, dim: int, hidden: int, dual: bool, seed: int) -> N
 
 
 def fused_module() -> None:
-    """The module on the CPU: it falls back, says so once, and computes what the MLP computes."""
+    """On the CPU the module falls back to the MLP, and says so once."""
     ours, plain = EXAMPLE["FusedGeGLUMLP"], EXAMPLE["GeGLUMLP"]
     torch.manual_seed(0)
     mlp = plain(16, 32).eval()
     fused = ours.from_mlp(mlp)
-    assert fused.gate_proj.weight is mlp.gate_proj.weight, "a copy of the weights"
+    assert fused.gate_proj.weight is mlp.gate_proj.weight, "the weights were copied"
     assert not fused.training
     assert list(fused.state_dict()) == list(mlp.state_dict())
     EXAMPLE["SAID"].clear()
@@ -187,7 +187,9 @@ def fused_module() -> None:
     assert [str(w.message) for w in caught] == [
         "FusedGeGLUMLP uses plain PyTorch: there is no kernel for cpu"
     ]
-    assert not torch.equal(fused(x := torch.randn(3, 16)), fused(x + 1)), "always the same result"
+    assert not torch.equal(fused(x := torch.randn(3, 16)), fused(x + 1)), (
+        "the result does not depend on the input"
+    )
 
     raises(ValueError, "its last dimension must be 16", lambda: fused(torch.randn(3, 15)))
     raises(ValueError, "its last dimension must be 16", lambda: fused(torch.tensor(1.0)))
@@ -214,7 +216,7 @@ def fused_module() -> None:
 
 
 def fused_never_something_else() -> None:
-    """What the MLP's layers have come to be later is not lost: hooks, weights, data types, autocast."""
+    """Later changes of the MLP's layers have an effect: hooks, weights, data types, autocast."""
     ours, plain = EXAMPLE["FusedGeGLUMLP"], EXAMPLE["GeGLUMLP"]
     torch.manual_seed(0)
     mlp, x = plain(16, 32).eval(), torch.randn(3, 16)
@@ -245,11 +247,11 @@ def fused_never_something_else() -> None:
 
 
 def fused_reasons() -> None:
-    """Each reason not to use the kernels, as the module would tell it."""
+    """Each reason not to use the kernels, in the module's words."""
     why_not = EXAMPLE["why_not"]
 
     class OnGPU:
-        """What why_not looks at, of a tensor on a GPU that is not there."""
+        """The attributes that why_not reads, for a tensor on a GPU that does not exist."""
 
         is_cuda, requires_grad, device, dtype, start, whole = (
             True,
@@ -300,7 +302,7 @@ def fused_reasons() -> None:
 
 
 def fused_compiles() -> None:
-    """Compiled, the MLP is one operator, whose fake implementation knows the shape and the errors."""
+    """When compiled, the MLP is one operator; its fake implementation gives the shape and the errors."""
     ours = EXAMPLE["FusedGeGLUMLP"].from_mlp(EXAMPLE["GeGLUMLP"](16, 32).eval())
     graphs = []
 
@@ -316,7 +318,7 @@ def fused_compiles() -> None:
     torch.library.opcheck(
         torch.ops.geglu.fused_mlp, (x, *weights), test_utils=["test_schema", "test_faketensor"]
     )
-    # Under autocast, and with gradients, it is the plain MLP that is compiled.
+    # Under autocast, and with gradients, the plain MLP is compiled.
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
         assert torch.compile(ours, backend=keep, fullgraph=True)(x).dtype is torch.bfloat16
     assert "geglu.fused_mlp.default" not in graphs.pop()

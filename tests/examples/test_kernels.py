@@ -1,22 +1,18 @@
-"""The kernels of the examples that begin with 04: right in the interpreter, and found wrong when they are.
-
-`KINETOSCOPE_EXAMPLES` names another folder to take the files from, such as the downloads of a built site.
-"""
+"""The kernels of the 04 examples in Triton's interpreter: they are right, and a wrong one is noticed."""
 
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from downloaded import NO_GPU, named, parse_all, run, run_file, source_of
-from test_examples import BAD_FOR_ALL, HUGE
+from downloaded import HUGE, NO_GPU, check_refused, named, parse_all, run, run_file, source_of
 
 SCRIPTS = ["04_pointwise_geglu", "04_dual_gemm", "04_fused_mlp"]
 DRIVER = Path(__file__).with_name("interpreted.py")
 
 
 def interpreted(folder: Path, script: str, *changes: tuple[str, str]) -> subprocess.CompletedProcess[str]:
-    """Test an example's kernels in the interpreter, perhaps with something in it changed."""
+    """Test an example's kernels in the interpreter, with changes made in its source first."""
     text = source_of(script).read_text(encoding="utf-8")
     for right, wrong in changes:
         assert text.count(right) >= 1, f"{script} no longer has {right!r}"
@@ -33,7 +29,7 @@ def test_kernels_agree_with_float64(tmp_path, script, tests):
     done = interpreted(tmp_path, script)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.count("passed: ") == tests
-    # What a downloader sees of the run itself.
+    # what the example itself prints and writes
     assert "agrees with float64" in done.stdout
     assert list((tmp_path / "out").glob("*_cpu*.json.gz"))
 
@@ -84,15 +80,11 @@ def test_bad_arguments(tmp_path, script):
             (f"--rows {HUGE}", "use smaller sizes"),
         ],
     }
-    cases = BAD_FOR_ALL + bad[script]
-    answers = parse_all(tmp_path, {script: [flags for flags, _ in cases]})[script]
-    for (flags, message), (code, errors) in zip(cases, answers, strict=True):
-        assert code == 2, f"{flags}: {code} {errors}"
-        assert message in errors.splitlines()[-1], flags
+    check_refused(bad[script], parse_all(tmp_path, {script: bad[script]})[script])
 
 
 def test_the_module_has_the_lessons_kernel():
-    """What 04_fused_mlp says is word for word from 04_dual_gemm is."""
+    """04_fused_mlp says that it copies these functions from 04_dual_gemm word for word."""
     lesson, module = (source_of(script).read_text(encoding="utf-8") for script in SCRIPTS[1:])
     for name in ("gelu_times_gluon", "tile_at_gluon", "fetch", "finish", "multiply_by_turns"):
         function = re.compile(rf"    @gluon\.jit\n    def {name}\(.*?(?=\n\n(?:    \S|\S))", re.DOTALL)

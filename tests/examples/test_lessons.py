@@ -1,6 +1,6 @@
-"""The whole lesson of each example, run once: as a script without flags, on the CPU, at small sizes.
+"""The whole lesson of each example, run once: a script without flags, on the CPU, at small sizes.
 
-One more is run as a notebook (tests/site/test_downloads.py), whose code is that of the script.
+tests/site/test_downloads.py runs one more as a notebook.
 """
 
 import csv
@@ -131,7 +131,8 @@ def test_lesson_on_recompiles(tmp_path):
         "dynamic": [1, 1, 1, 1, 1, 1, 2, 2],
         "mark_dynamic": [1, 1, 1, 1, 1, 1, 2, 2],
     }
-    # other strides: right, and compiled anew; an error only where one was asked for, or lied to
+    # Other strides give the right result and another compilation. There is an error only where the example
+    # asks for one, or misinforms the compiler.
     for what, count in (("as compiled", 1), ("other input", 2), ("other weight", 3)):
         assert f"{what}: agrees with float32" in done.stdout
         assert re.search(rf"^{what}: strides: .*; {count} compiled so far$", done.stdout, re.MULTILINE)
@@ -148,5 +149,5 @@ def test_lesson_on_recompiles(tmp_path):
 
 
 def torch_folder() -> str:
-    """Where torch is installed: a path that must not be printed on a page."""
+    """Return the path of torch, which no page may print."""
     return importlib.util.find_spec("torch").origin

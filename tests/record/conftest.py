@@ -1,4 +1,4 @@
-"""Examples without torch, recorded by the real recorder: most in this process, some in their own."""
+"""Examples without torch for the real recorder. Most run in this process, some in their own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 NOW = Provenance(Machine("A GPU", "sm_90"), "3.12.1", {"torch": "2.13.0"}, "2026-11-29")
 
-# A stand-in for torch in the processes that record, because torch takes seconds to import.
+# Replaces torch in the processes that record, because torch takes seconds to import.
 TORCH = """\
 __version__ = "9.9.9+stand.in"
 
@@ -48,7 +48,7 @@ shutil.copyfile({source!r}, "traces/{name}")
 
 
 def work_here(command: list[Any], *, stdout: io.BufferedWriter, **_: Any) -> SimpleNamespace:
-    """Do a worker's job in this process; stands in for ``subprocess.run``, which takes a second."""
+    """Do a worker's job in this process. Replaces ``subprocess.run``, which takes a second."""
     assert command[:-1] == [sys.executable, "-m", "kinetoscope.record.worker"]
     text = io.TextIOWrapper(stdout, encoding="utf-8", write_through=True)
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(text), redirect_stderr(text):
@@ -85,7 +85,7 @@ class Darkroom:
     def record(self, *paths: Path, scratch: Path | None = None, real: bool = False) -> RecordRun:
         """Record examples; ``real`` runs each in a process of its own, as every build does.
 
-        Nothing of a run may be left where it ran, or beside the examples.
+        Check that the run leaves nothing in its scratch folder or beside the examples.
         """
         scratch = scratch or self.root / "scratch"
         scratch.mkdir(exist_ok=True)
@@ -103,10 +103,7 @@ class Darkroom:
         config = RecorderConfig(
             machine_folder=self.folder,
             gallery_dir="gallery",
-            gallery_conf={
-                "image_scrapers": ["kinetoscope"],
-                "capture_repr": [],
-            },
+            gallery_conf={"image_scrapers": ["kinetoscope"], "capture_repr": []},
             report=self.said.append,
         )
         every = {path.stem for path in (self.root / "examples").glob("*.py")}
@@ -122,6 +119,22 @@ class Darkroom:
         [failure] = run.failures
         assert failure.path == path
         return failure.line, failure.message
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Callable[[Path, str], None]]:
+    """``small_disk(FOLDER, SIZE)`` mounts a disk of that size at a folder, or skips the test."""
+    mounted = []
+
+    def mount(folder: Path, size: str) -> None:
+        folder.mkdir(exist_ok=True)
+        if os.system(f"mount -t tmpfs -o size={size} tmpfs '{folder}' 2>/dev/null"):
+            pytest.skip("no right to mount a small disk")
+        mounted.append(folder)
+
+    yield mount
+    for folder in mounted:
+        os.system(f"umount '{folder}'")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What counts as the same code: fixed values, on every Python there is."""
+"""The digests of code: fixed values on every version of Python, and which changes count."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kinetoscope.record import digest
 from kinetoscope.record.digest import chain, code_digest
 
-# Their digests lie in digests.json.  Every recording holds such digests: a change makes all of them stale.
+# digests.json has their digests. All recordings contain digests, so if these change, all become stale.
 CANARIES = [
     "x = f'', f'{y:}', f'{y:{a}{b}}', f'{y!s:{w}>4}', f'\\\\{y}'",
     "x = f'a' 'b' f'{c}' '' 'd' f'e'",
@@ -96,7 +96,7 @@ def test_spelling_does_not_count(one: str, other: str) -> None:
         ("x[1:]", "x[:1]"),
     ],
 )
-def test_what_it_says_does(one: str, other: str) -> None:
+def test_meaning_counts(one: str, other: str) -> None:
     assert code_digest(one) != code_digest(other)
 
 
@@ -109,7 +109,7 @@ def test_no_statement_has_no_digest(source: str) -> None:
     assert code_digest(source) == ""
 
 
-def test_what_is_no_python_is_digested_as_text() -> None:
+def test_invalid_python_is_digested_as_text() -> None:
     assert code_digest("x = (") == code_digest("x = (") != code_digest("x = [")
 
 

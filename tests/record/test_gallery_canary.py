@@ -1,7 +1,7 @@
-"""The private functions of Sphinx-Gallery that are used still are what they were.
+"""The private functions of Sphinx-Gallery that we use have not changed.
 
-When one of these fails after an update: read what became of the function, mend ``record/worker.py``, then the
-pin in ``pyproject.toml``.
+If a test fails after an update, read the function's new code, adapt ``record/worker.py``, then change the pin
+in ``pyproject.toml``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kinetoscope.book import gallery
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_version_is_the_one_that_was_read() -> None:
+def test_the_version_is_pinned() -> None:
     pins = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["sphinx"]
     assert f"sphinx-gallery=={sphinx_gallery.__version__}" in pins
 
@@ -51,7 +51,7 @@ def test_pages_are_written_as_the_parser_expects() -> None:
     assert gallery._TITLE_LABEL.match(labels[-1])
 
 
-def test_it_executes_and_answers_a_string_for_each_block(tmp_path: Path) -> None:
+def test_it_executes_and_returns_a_string_for_each_block(tmp_path: Path) -> None:
     script = tmp_path / "x.py"
     script.write_text('"""\nT\n=\n"""\nprint("first")\n\n# %%\n# Text\n\nprint("second")\n')
     file_conf, blocks = py_source_parser.split_code_and_text_blocks(str(script))

@@ -1,4 +1,4 @@
-"""On what, with what, when."""
+"""What a recording says about the machine, the software and the revision."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Provenance.from_json(seen.to_json()) == seen
 
 
-def test_a_gpu_of_amd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_amd_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(tmp_path, monkeypatch, GPU.format(cuda=None, hip="7.1"))
     seen = probe()
     assert seen is not None
@@ -114,6 +114,6 @@ def test_revision_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("data", [{}, {"machine": {}}, {"machine": {"gpu": "A"}, "python": "3", "colour": 1}])
-def test_from_json_refuses_other_fields(data: dict) -> None:
+def test_from_json_refuses_missing_and_unknown_fields(data: dict) -> None:
     with pytest.raises((KeyError, TypeError)):
         Provenance.from_json(data)

@@ -1,4 +1,4 @@
-"""Recording examples: what is kept of a run, and what comes of one that goes wrong."""
+"""Recording examples: what is kept of a run, and what happens when one fails."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ SRC = Path(__file__).parents[2] / "src"
 
 
 def line_of(path: Path, text: str) -> int:
+    """Return the number of the only line that contains ``text``."""
     lines = path.read_text().splitlines()
     [number] = [number for number, line in enumerate(lines, 1) if text in line]
     return number
 
 
 def test_two_runs_at_once(darkroom, old_recording: Callable[[], bool]) -> None:
-    """The second would take what the first is writing for what a killed run left behind."""
+    """Without a lock, the second would take the files of the first for leftovers of a killed run."""
     code = (
         "import subprocess, sys\nfrom filelock import FileLock\n"
         f"lock = FileLock({str(darkroom.folder / '.lock')!r}, timeout=600)\n"
@@ -50,7 +51,7 @@ def test_two_runs_at_once(darkroom, old_recording: Callable[[], bool]) -> None:
     assert darkroom.record(darkroom.example("two", "x = 2")).failures == []
 
 
-# --- a run that goes well -----------------------------------------------------------------------------------
+# --- a run that succeeds ------------------------------------------------------------------------------------
 
 
 def test_what_is_kept(darkroom) -> None:
@@ -102,7 +103,7 @@ def test_an_example_does_not_see_the_one_before(darkroom) -> None:
 
 
 def test_recording_twice_gives_the_same_files(darkroom, monkeypatch: pytest.MonkeyPatch) -> None:
-    # All but how long it took, which depends on what else the machine does.
+    # except for the run time
     monkeypatch.setattr(
         run_module, "write_example", lambda *a, **k: store.write_example(*a, **{**k, "run_time": 1})
     )
@@ -111,7 +112,7 @@ def test_recording_twice_gives_the_same_files(darkroom, monkeypatch: pytest.Monk
     assert darkroom.record(path).recorded[0].fingerprint == first
 
 
-# --- a run that does not ------------------------------------------------------------------------------------
+# --- a run that fails ---------------------------------------------------------------------------------------
 
 
 def test_an_exception(darkroom, old_recording: Callable[[], bool]) -> None:
@@ -124,7 +125,7 @@ def test_an_exception(darkroom, old_recording: Callable[[], bool]) -> None:
 
 
 def test_an_exception_in_a_library(darkroom) -> None:
-    """The line is that of the example, not of the library."""
+    """The failure names the line of the example, not of the library."""
     path = darkroom.example("one", "import json\n\njson.loads('{')")
     line, message = darkroom.fails(path)
     assert line == line_of(path, "json.loads")
@@ -132,7 +133,7 @@ def test_an_exception_in_a_library(darkroom) -> None:
 
 
 @pytest.mark.parametrize("code", ["import sys\nsys.exit()", "exit('why')"])
-def test_leaving(darkroom, code: str) -> None:
+def test_a_call_of_exit(darkroom, code: str) -> None:
     path = darkroom.example("one", code)
     line, message = darkroom.fails(path)
     assert line == line_of(path, code.splitlines()[-1])
@@ -140,7 +141,7 @@ def test_leaving(darkroom, code: str) -> None:
     assert "raise an exception instead" in message
 
 
-def test_argparse_errors_are_leaving_too(darkroom) -> None:
+def test_an_error_of_argparse_is_a_call_of_exit_too(darkroom) -> None:
     path = darkroom.example("one", "import argparse\nargparse.ArgumentParser().error('bad')")
     line, message = darkroom.fails(path)
     assert line == line_of(path, ".error('bad')")
@@ -161,7 +162,7 @@ def test_a_process_that_dies(darkroom, old_recording: Callable[[], bool], code: 
 
 
 @pytest.mark.parametrize("text", ["Skipped: no GPU", "  [skip] hub"])
-def test_saying_that_work_was_left_out(darkroom, old_recording: Callable[[], bool], text: str) -> None:
+def test_an_example_that_prints_that_it_skips(darkroom, old_recording: Callable[[], bool], text: str) -> None:
     path = darkroom.example("one", f"print('words')\nprint({text!r})")
     line, message = darkroom.fails(path)
     assert line == 5  # where its block begins
@@ -177,11 +178,11 @@ def test_saying_that_work_was_left_out(darkroom, old_recording: Callable[[], boo
         ("skip_layer_norm", False), ("we do not skip", False), ("no skipping", False),
     ],
 )  # fmt: skip
-def test_what_counts_as_saying_so(text: str, is_skip: bool) -> None:
+def test_which_text_counts_as_skipping(text: str, is_skip: bool) -> None:
     assert bool(run_module._SKIPPED.search(text)) == is_skip
 
 
-def test_words_that_only_look_like_it(darkroom) -> None:
+def test_text_that_only_looks_like_skipping(darkroom) -> None:
     run = darkroom.record(darkroom.example("one", "print('skip_layer_norm')\nprint('we do not skip')"))
     assert run.failures == []
 
@@ -231,7 +232,7 @@ def test_the_others_are_recorded_all_the_same(darkroom) -> None:
     assert list(darkroom.read().examples) == ["two"]
 
 
-def test_recordings_of_examples_that_are_gone_go_when_all_went_well(darkroom) -> None:
+def test_recordings_of_deleted_examples_are_deleted_after_a_run_without_failures(darkroom) -> None:
     one, two = darkroom.example("one", "x = 1"), darkroom.example("two", "x = 2")
     darkroom.record(one, two)
     two.unlink()
@@ -241,42 +242,33 @@ def test_recordings_of_examples_that_are_gone_go_when_all_went_well(darkroom) ->
     assert sorted(darkroom.read().examples) == ["one"]
 
 
-# --- a disk that is full, a run that is killed --------------------------------------------------------------
+# --- a full disk, a killed run ------------------------------------------------------------------------------
 
 
-def test_a_full_disk_where_recordings_lie(darkroom, tmp_path: Path) -> None:
-    disk = tmp_path / "recordings"
-    disk.mkdir()
-    if os.system(f"mount -t tmpfs -o size=64k tmpfs '{disk}' 2>/dev/null"):
-        pytest.skip("no right to mount a small disk")
-    try:
-        assert darkroom.record(darkroom.example("one", "x = 1")).failures == []
-        before = darkroom.read().examples["one"].fingerprint
-        path = darkroom.example("one", "print('word ' * 20000)")
-        _, message = darkroom.fails(path)
-        assert "No space left on device" in message
-        assert "its previous recording is kept; free some space and build again" in message
-        assert darkroom.read().examples["one"].fingerprint == before
-        assert {path.name for path in darkroom.folder.iterdir()} - {".lock"} == {"machine.json", "one"}
-    finally:
-        os.system(f"umount '{disk}'")
+def test_a_full_disk_for_recordings(darkroom, small_disk: Callable[[Path, str], None]) -> None:
+    small_disk(darkroom.folder.parent, "64k")
+    assert darkroom.record(darkroom.example("one", "x = 1")).failures == []
+    before = darkroom.read().examples["one"].fingerprint
+    path = darkroom.example("one", "print('word ' * 20000)")
+    _, message = darkroom.fails(path)
+    assert "No space left on device" in message
+    assert "its previous recording is kept; free some space and build again" in message
+    assert darkroom.read().examples["one"].fingerprint == before
+    assert {path.name for path in darkroom.folder.iterdir()} - {".lock"} == {"machine.json", "one"}
 
 
-def test_a_full_disk_where_examples_run(darkroom, old_recording: Callable[[], bool], tmp_path: Path) -> None:
-    disk = tmp_path / "small"
-    disk.mkdir()
-    if os.system(f"mount -t tmpfs -o size=32k tmpfs '{disk}' 2>/dev/null"):
-        pytest.skip("no right to mount a small disk")
-    try:
-        run = darkroom.record(
-            darkroom.example("one", "open('big', 'w').write('x' * 100000)"), scratch=disk, real=True
-        )
-        [failure] = run.failures
-        assert "No space left on device" in failure.message
-        assert "free some space and build again" in failure.message
-        assert old_recording()
-    finally:
-        os.system(f"umount '{disk}'")
+def test_a_full_disk_for_runs(
+    darkroom,
+    old_recording: Callable[[], bool],
+    tmp_path: Path,
+    small_disk: Callable[[Path, str], None],
+) -> None:
+    small_disk(tmp_path / "small", "32k")
+    path = darkroom.example("one", "open('big', 'w').write('x' * 100000)")
+    [failure] = darkroom.record(path, scratch=tmp_path / "small", real=True).failures
+    assert "No space left on device" in failure.message
+    assert "free some space and build again" in failure.message
+    assert old_recording()
 
 
 def test_no_room_for_a_temporary_folder(
@@ -308,7 +300,7 @@ def test_a_folder_that_may_not_be_written(
 
 
 def test_a_run_that_is_killed_half_way(darkroom, tmp_path: Path) -> None:
-    """One example is through, the next is running: the first is new, the second as it was, both whole."""
+    """Killed in its second example, a run leaves the first recording new and the second as it was."""
     one, two = darkroom.example("one", "x = 1"), darkroom.example("two", "x = 1")
     darkroom.record(one, two)
     before = darkroom.read().examples["two"].fingerprint
@@ -345,7 +337,7 @@ def test_a_run_that_is_killed_half_way(darkroom, tmp_path: Path) -> None:
     )
 
 
-def test_what_a_killed_run_left_is_put_right_by_the_next(darkroom) -> None:
+def test_the_next_run_repairs_what_a_killed_run_left(darkroom) -> None:
     path = darkroom.example("one", "x = 1")
     darkroom.record(path)
     (darkroom.folder / "one").rename(darkroom.folder / ".one.old")

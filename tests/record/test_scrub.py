@@ -1,4 +1,4 @@
-"""What a recording must not tell, and what it must keep to the last digit."""
+"""What scrubbing removes from a trace, and what it must keep to the last digit."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not [word for word in scrubbed.replace(",", "").split() if word.startswith("/")]
 
 
-def test_common_names_are_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_common_names_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(getpass, "getuser", lambda: "root")
     monkeypatch.setattr(socket, "gethostname", lambda: "localhost")
     monkeypatch.setattr(socket, "getfqdn", lambda: "localhost")
@@ -90,7 +90,7 @@ def test_a_user_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_environment_at_the_top_of_a_trace_goes() -> None:
-    """Some profilers write all of it there, tokens too."""
+    """Some profilers write the whole environment there, with its tokens."""
     data = (SMALL / "36_secret_in_metadata.json").read_bytes()
     assert set(json.loads(data)) - set(scrub.KEPT_METADATA)
     extra = {
@@ -165,7 +165,7 @@ def test_a_name_that_looks_like_our_mark_for_a_number_stays_a_name() -> None:
     assert unpacked(scrub_trace(data, SCRUBBER, "x"))["traceEvents"] == [{"name": "1", "ts": 1.5}]
 
 
-def test_half_a_surrogate_pair_does_not_stop_a_recording() -> None:
+def test_half_a_surrogate_pair_does_not_fail_a_recording() -> None:
     data = b'{"traceEvents": [{"name": "a\\ud800b"}]}'
     assert unpacked(scrub_trace(data, SCRUBBER, "x"))["traceEvents"] == [{"name": "a?b"}]
 
@@ -188,8 +188,8 @@ def test_a_scrubbed_sample_reads_as_before(path: Path, tmp_path: Path) -> None:
     [p for p in sorted(SMALL.glob("*.json*")) if p.name[:2] not in ("06", "07")],
     ids=lambda path: path.name,
 )
-def test_what_can_be_read_can_be_scrubbed(path: Path, tmp_path: Path) -> None:
-    """Unescaped backslashes, ``inf``, control characters: the profiler wrote them all."""
+def test_every_readable_trace_can_be_scrubbed(path: Path, tmp_path: Path) -> None:
+    """The profiler has written unescaped backslashes, ``inf`` and control characters."""
     scrubbed = tmp_path / "x.json.gz"
     scrubbed.write_bytes(scrub_trace(path.read_bytes(), SCRUBBER, str(path)))
     assert [(e.kind, e.start, e.dur) for e in load(scrubbed).events] == [

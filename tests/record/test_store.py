@@ -1,4 +1,4 @@
-"""A recording is there whole, or as it was before."""
+"""Writing a recording replaces the old one completely, or leaves it as it was."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -84,12 +85,12 @@ def test_a_new_recording_takes_the_place_of_the_old_one(folder: Path) -> None:
 
 
 class Killed(BaseException):
-    """Nothing of ours catches it: what a process that is killed leaves is what this leaves."""
+    """Our code does not catch this, so it leaves the same files as a killed process."""
 
 
 @pytest.mark.parametrize("at", range(8))
 def test_killed_at_any_step(folder: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
-    """At every renaming, writing and removing: who reads then finds the old one or the new one, whole."""
+    """Whichever step is the last, a reader finds the old recording or the new one, complete."""
     left = at
     for owner, name in (
         (Path, "rename"),
@@ -120,8 +121,8 @@ def test_killed_at_any_step(folder: Path, monkeypatch: pytest.MonkeyPatch, at: i
     assert read.stem == "one"
     assert content(read.folder) in expected
     assert read_machines(folder.parent)["a-gpu"].names["x"].read_bytes() in (b"old", b"new")
-    assert visible(folder) == before, "reading is not mending"
-    assert finished == (at >= 6), "more steps than are tried here"
+    assert visible(folder) == before, "reading must not repair"
+    assert finished == (at >= 6), "writing takes six steps; try all of them"
 
     clean_up(folder)
     assert visible(folder) == ["machine.json", "one"]
@@ -130,7 +131,7 @@ def test_killed_at_any_step(folder: Path, monkeypatch: pytest.MonkeyPatch, at: i
 
 
 def test_a_reader_does_not_disturb_a_recorder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between the two renamings a reader finds the old recording, and the recorder gets through."""
+    """A reader between the two renamings finds the old recording, and the recorder can finish."""
     rename, seen = Path.rename, []
 
     def and_read(self: Path, target: Path) -> Path:
@@ -145,7 +146,7 @@ def test_a_reader_does_not_disturb_a_recorder(folder: Path, monkeypatch: pytest.
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES, errno.EROFS])
 @pytest.mark.parametrize("where", ["write_bytes", "write_text", "mkdir", "rename"])
-def test_what_fails_leaves_the_old_recording(
+def test_a_failing_step_leaves_the_old_recording(
     folder: Path, monkeypatch: pytest.MonkeyPatch, where: str, error: int
 ) -> None:
     do, calls = getattr(Path, where), []
@@ -178,25 +179,17 @@ def test_machine_json_that_cannot_be_written(folder: Path, monkeypatch: pytest.M
     assert visible(folder) == ["machine.json", "one"]
 
 
-def mounted(folder: Path) -> bool:
-    return os.system(f"mount -t tmpfs -o size=256k tmpfs '{folder}' 2>/dev/null") == 0
+def test_a_disk_that_is_really_full(tmp_path: Path, small_disk: Callable[[Path, str], None]) -> None:
+    small_disk(tmp_path, "256k")
+    write(tmp_path / "m")
+    write_machine(tmp_path / "m", PROVENANCE)
+    with pytest.raises(OSError, match="No space left"):
+        write(tmp_path / "m", {"x.json.gz": os.urandom(400_000)})
+    assert visible(tmp_path / "m") == ["machine.json", "one"]
+    assert content(read_machine(tmp_path / "m").examples["one"].folder) == OLD
 
 
-def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
-    if not mounted(tmp_path):
-        pytest.skip("no right to mount a small disk")
-    try:
-        write(tmp_path / "m")
-        write_machine(tmp_path / "m", PROVENANCE)
-        with pytest.raises(OSError, match="No space left"):
-            write(tmp_path / "m", {"x.json.gz": os.urandom(400_000)})
-        assert visible(tmp_path / "m") == ["machine.json", "one"]
-        assert content(read_machine(tmp_path / "m").examples["one"].folder) == OLD
-    finally:
-        os.system(f"umount '{tmp_path}'")
-
-
-# --- what cannot be read ------------------------------------------------------------------------------------
+# --- recordings that cannot be read -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", ["", "{", "null", "[]", "3", "{}", '"x"', '{"format": 1}', "\udc80"])
@@ -244,8 +237,8 @@ def test_a_clash_of_names(folder: Path) -> None:
     assert read_machine(folder, {"two"}).names == {"x": folder / "two/x.csv"}
 
 
-def test_a_first_run_that_was_killed_at_once_is_no_recording(folder: Path) -> None:
-    """It must not stop those who read the other machines."""
+def test_what_a_first_run_left_when_it_was_killed_is_no_recording(folder: Path) -> None:
+    """It must not keep anyone from reading the other machines."""
     (folder.parent / "b-gpu/.one.new").mkdir(parents=True)
     (folder.parent / "c-gpu").mkdir()
     (folder.parent / "README.md").write_text("x")
