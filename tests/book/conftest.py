@@ -1,7 +1,7 @@
 """Miniature books, built with the real Sphinx and recorded by the real recorder, without torch.
 
-Their examples copy traces from ``tests/data``. A stand-in for torch, a module of a few lines that hides the
-real one, says which GPU there is.
+Their examples copy traces from ``tests/data``. A stand-in for torch, a module of a few lines, hides the real
+one and says which GPU there is.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ import base64
 import contextlib
 import functools
 import io
+import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from sphinx.cmd.build import main as sphinx_build
@@ -164,7 +165,7 @@ class Built:
 
     @property
     def warnings(self) -> list[str]:
-        """Each warning or error without its colors, and without Sphinx's closing sentence."""
+        """Each line with a warning or error, without colors."""
         text = re.sub(r"\x1b\[[0-9;]*m", "", self.err)
         return [line for line in text.splitlines() if re.search(r"WARNING|ERROR|rror:", line)]
 
@@ -186,12 +187,12 @@ class Built:
 
     def files(self, *suffixes: str) -> dict[str, bytes]:
         """The content of every file that a visitor can fetch, by path."""
-        found = {}
+        content = {}
         for path in sorted(self.outdir.rglob("*")):
             name = path.relative_to(self.outdir).as_posix()
             if path.is_file() and not name.startswith(".") and (not suffixes or path.suffix in suffixes):
-                found[name] = path.read_bytes()
-        return found
+                content[name] = path.read_bytes()
+        return content
 
 
 class Text(HTMLParser):
@@ -225,6 +226,10 @@ class Text(HTMLParser):
 class Site:
     """A book in a folder of its own."""
 
+    PNG: ClassVar = base64.b64decode(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    )
+    """an image of one pixel, for figures"""
     root: Path
     patch: pytest.MonkeyPatch = field(repr=False)
     gpu: str = ""
@@ -262,7 +267,7 @@ class Site:
         return whole[: whole.index(text)].count("\n") + 1
 
     def with_gpu(self, gpu: str) -> Site:
-        """Put in place a stand-in for torch that sees this GPU (``""``: no GPU)."""
+        """Put in place a stand-in for torch that sees this GPU, or none if ``gpu`` is empty."""
         self.gpu = gpu
         folder = self.root / "stand-in"
         self.write("stand-in/torch.py", TORCH.format(gpu=gpu))
@@ -274,7 +279,7 @@ class Site:
         return self
 
     def recorded(self, stem: str, text: str, *outputs: str, files: Mapping[str, bytes] | None = None) -> None:
-        """Put in an example and its recording without running it; ``outputs`` is the reST of its blocks."""
+        """Add an example and its recording without running it; ``outputs`` is the reST of its blocks."""
         blocks = read_script(self.write(f"examples/{stem}.py", text)).blocks
         write_example(
             self.recordings / MACHINE,
@@ -288,6 +293,20 @@ class Site:
             code_objects={},
             files=files or {},
         )
+
+    @contextlib.contextmanager
+    def example_json(self, stem: str = "one", machine: str = MACHINE) -> Iterator[dict[str, Any]]:
+        """Give the content of a recorded example's ``example.json``, and write back what it became."""
+        path = self.recordings / machine / stem / "example.json"
+        content = json.loads(path.read_text(encoding="utf-8"))
+        yield content
+        path.write_text(json.dumps(content), encoding="utf-8")
+
+    def build_clean(self, *options: str, **how: Any) -> Built:
+        """Build with ``-W``, and fail unless the build succeeds."""
+        built = self.build("-W", *options, **how)
+        assert built.status == 0, built.err
+        return built
 
     def build(
         self,
@@ -312,12 +331,12 @@ class Site:
 
 @pytest.fixture(scope="session", autouse=True)
 def _faster(templates_compiled_once: None) -> None:
-    """Every build of these tests runs in this process."""
+    """All these builds run in this process and can share compiled templates."""
 
 
 @pytest.fixture(scope="session")
 def recorded_site(once: Callable[..., Any]) -> Path:
-    """A book recorded on a GPU that does not exist. Tests copy it and must not change it."""
+    """The folder of a book recorded on an invented GPU. Tests copy it and must not change it."""
     return once("recorded", _record_site)
 
 
@@ -332,9 +351,8 @@ def _record_site(folder: Path) -> Path:
         site.write("examples/one.py", ONE)
         site.write("examples/two.py", TWO)
         site.with_gpu("Test GPU 9000")
-        built = site.build("-W", mode="record")
-        assert built.status == 0, built.err
-    # The stand-in for torch is gone now: each test says which GPU it wants.
+        site.build_clean(mode="record")
+    # Here the stand-in for torch is gone; each test says which GPU it wants.
     return site.root
 
 
@@ -345,7 +363,7 @@ def _copy(recorded: Path, root: Path, patch: pytest.MonkeyPatch) -> Site:
 
 @pytest.fixture
 def new_site(tmp_path: Path, recorded_site: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Site]:
-    """A copy of the recorded book by name, with no build yet and no GPU."""
+    """``new_site(NAME)`` copies the recorded book; the copy is not built yet and has no GPU."""
     return lambda name: _copy(recorded_site, tmp_path / name, monkeypatch)
 
 
@@ -363,16 +381,12 @@ def build_once(once: Callable[..., Any], recorded_site: Path) -> Callable[..., A
     return build
 
 
-# One pixel.
-PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
-# Those that are not held to -W: Sphinx itself warns about them.
+# These builders run without -W, because Sphinx itself warns.
 OPTIONS = {"epub": ("-D", "version=1", "-D", "epub_show_urls=no"), "json": (), "pseudoxml": ()}
 
 
 def _lay_out(builder: str, site: Site) -> Built:
-    (site.docs / "drawn.png").write_bytes(PNG)
+    (site.docs / "drawn.png").write_bytes(site.PNG)
     figure = ".. image-sg:: /drawn.png\n   :alt: what was drawn\n   :srcset: /drawn.png\n"
     site.write("docs/plain.md", f"# Plain\n\n```{{eval-rst}}\n{figure}```\n")
     return site.build(*OPTIONS.get(builder, ("-W",)), builder=builder)
@@ -398,5 +412,5 @@ def site(new_site: Callable[[str], Site]) -> Site:
 
 @pytest.fixture(scope="session")
 def parse_html() -> Callable[[str], Text]:
-    """Parse a page as a browser does."""
+    """``parse_html(HTML)`` gives the text, scripts and tags of a page."""
     return Text.parse

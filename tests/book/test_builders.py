@@ -1,26 +1,21 @@
-"""Builders other than the site's: they lay out, and never execute."""
+"""Builders other than ``html``: they lay out, and never execute an example."""
 
 from __future__ import annotations
 
 import pytest
 
 
-def never_executed(site) -> None:
-    """With a GPU, and an example that has to be recorded: only a site is worth a GPU's time."""
-    site.with_gpu("Another GPU")
-    site.write(
-        "examples/one.py", (site.examples / "one.py").read_text() + '\nraise RuntimeError("executed")\n'
-    )
-
-
 @pytest.mark.parametrize("builder", ["text", "gettext", "dummy", "linkcheck", "xml"])
 def test_nothing_is_executed(site, builder: str) -> None:
-    never_executed(site)
+    """Not even on a GPU with an example to record: only for the site are examples recorded."""
+    site.with_gpu("Another GPU")
+    one = (site.examples / "one.py").read_text()
+    site.write("examples/one.py", one + '\nraise RuntimeError("executed")\n')
     for mode in ("auto", "record", "live"):
         built = site.build(builder=builder, mode=mode)
         assert built.status == 0, built.err
         assert not built.traceback
-        assert [said for said in built.warnings if "[kinetoscope.stale]" not in said] == []
+        assert [text for text in built.warnings if "[kinetoscope.stale]" not in text] == []
         assert not (site.recordings / "another-gpu").exists()
 
 
@@ -30,14 +25,14 @@ def test_text(laid_out) -> None:
     assert "takes 1 kernel" in text
     assert "Test GPU 9000" in text
     assert "The transpose is metadata." in text
-    assert "| name " in text  # a column is as wide as what is in it
+    assert "| name " in text  # the column is wider than its heading
     page = (built.outdir / "gallery/one.txt").read_text()
     assert "size 64" in page
 
 
 @pytest.mark.parametrize("builder", ["text", "man", "texinfo", "latex", "html"])
 def test_a_figure_that_an_example_drew(laid_out, builder: str) -> None:
-    """Sphinx-Gallery's own node for it is known to two of these."""
+    """Sphinx-Gallery's own node for a figure works only with two of these builders."""
     built = laid_out(builder)
     if builder == "text":
         assert "what was drawn" in (built.outdir / "plain.txt").read_text()
@@ -48,7 +43,7 @@ def test_a_figure_that_an_example_drew(laid_out, builder: str) -> None:
 def test_latex_gets_the_picture(laid_out) -> None:
     built = laid_out("latex")
     pictures = sorted(path for path in built.outdir.glob("timeline-*.pdf"))
-    # that of one.py, the same with highlights on the page of the book, and that of two.py
+    # one in the page of two.py, one in that of one.py, and one with highlights in read.md
     assert [path.name.rpartition("-")[0] for path in pictures] == [
         "timeline-geglu_eager",
         "timeline-linear_eager",
@@ -82,4 +77,4 @@ def test_dirhtml(laid_out) -> None:
 @pytest.mark.parametrize("builder", ["singlehtml", "epub", "json", "pseudoxml", "man"])
 def test_other_builders(laid_out, builder: str) -> None:
     built = laid_out(builder)
-    assert [said for said in built.warnings if "kinetoscope" in said.split("/site/")[-1]] == []
+    assert [text for text in built.warnings if "kinetoscope" in text.split("/site/")[-1]] == []

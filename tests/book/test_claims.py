@@ -1,6 +1,6 @@
-"""Claims, reported sentences, conditions, guesses: what they show, fail and write down.
+"""Claims, reported sentences, conditions and guesses: what pages and ``claims.json`` say about them.
 
-What is wrong with one, and is told where it stands, is in ``test_faults.py``.
+``test_faults.py`` tests their warnings.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def build_pages(site):
 
 @pytest.fixture(scope="module")
 def shown(build_once):
-    """All pages that only have to be looked at, in one book."""
+    """One book with all pages that tests only read."""
     built = build_once("sentences", build_pages)
     assert built.status == 0, built.err
     return built
@@ -129,13 +129,12 @@ def test_a_claim_that_holds(shown) -> None:
     )
 
 
-def test_on_a_rebuilders_machine_it_is_shown_and_no_warning(judged) -> None:
+def test_a_false_claim_on_another_machine_is_shown_without_a_warning(judged) -> None:
     judged.write("docs/read.md", CLAIM.format(expect="count(linear_eager.kernels) == 2"))
-    built = judged.with_gpu("Other GPU 1").build("-W", mode="record")
-    assert built.status == 0, built.err
+    built = judged.with_gpu("Other GPU 1").build_clean(mode="record")
     assert "does not hold here" in built.text("read")
     assert [(item["verdict"], item["machine"]) for item in verdicts(built)] == [("fails", "other-gpu-1")]
-    # the book's own machine is the other one a reader can look at
+    # readers can choose the book's reference machine
     assert verdicts(built)[0]["elsewhere"][MACHINE]["verdict"] == "fails"
     assert re.search(r"<legend>Numbers from</legend> .*> Other GPU 1</label>.*> " + GPU, built.html("read"))
 
@@ -163,8 +162,7 @@ def test_a_guess_knows_the_right_choice_from_the_recording(judged, parse_html) -
         '- 3\n- 5\n\nFive: {measured}`names(geglu_eager.ops["aten::gelu"])` is one.\n```\n'
     )
     judged.write("docs/read.md", guess)
-    built = judged.build("-W")
-    assert built.status == 0, built.err
+    built = judged.build_clean()
     parsed = parse_html(built.html("read"))
     labels = [
         attrs for tag, attrs in parsed.tags if tag == "label" and "ks-choice" in (attrs.get("class") or "")
@@ -189,7 +187,7 @@ def test_a_guess_knows_the_right_choice_from_the_recording(judged, parse_html) -
     assert "data-right" not in page and "ks-right" not in page
 
 
-def test_a_guess_asks_its_last_paragraph(shown) -> None:
+def test_the_last_paragraph_is_the_question_of_a_guess(shown) -> None:
     legends = re.findall(r"<legend [^>]*>(.*?)</legend>", shown.html("asks"))
     assert legends == ["Which one?", "What do you think?"]
     assert "There are <em>two</em>." in shown.html("asks") and "data-right" not in shown.html("asks")
@@ -202,21 +200,20 @@ def test_a_comparison_says_what_changed(shown) -> None:
     assert "gone" in text and "new" in text
 
 
-def test_a_chain_and_a_name(shown) -> None:
+def test_a_dispatch_chain_and_a_kernel_name(shown) -> None:
     text = " ".join(shown.text("chain").split())
     assert text.index("aten::linear") < text.index("aten::addmm") < text.index("cuLaunchKernelEx")
     assert "cuBLASLt" in text and "sm90" in text
 
 
-def test_all_of_it_for_builders_other_than_html(judged) -> None:
+def test_the_text_builder_shows_all_of_it(judged) -> None:
     judged.write(
         "docs/read.md",
         CLAIM.format(expect="1 == 1")
         + "\n```{guess}\nHow many?\n\n- 3\n- 5\n\nFive.\n```\n"
         + "\n```{trace-compare} linear_eager geglu_eager\n```\n",
     )
-    built = judged.build("-W", builder="text")
-    assert built.status == 0, built.err
+    built = judged.build_clean(builder="text")
     text = (built.outdir / "read.txt").read_text(encoding="utf-8")
     assert "holds here" in text and "* 5" in text
 

@@ -1,13 +1,12 @@
-"""Bad input and faults: one warning or error each, naming file, line and remedy, in every build.
+"""Faults in pages, examples and recordings: each gives one warning, with file, line and remedy.
 
-All faults that leave a book to build are put into one book. It is built in four ways: fresh, again with
-``-W`` after a build without any fault, once more with nothing changed, and by two processes. Every fault has
-to be told once each time.
+One book has all faults that do not end the build. It is built in four ways: from scratch; with ``-W`` after a
+build without faults; once more with nothing changed; and by two processes. Each build must report every fault
+once.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,20 +21,20 @@ OUTPUT = ".. rst-class:: sphx-glr-script-out\n\n .. code-block:: none\n\n    {}\
 
 @dataclass(frozen=True)
 class Fault:
-    """Where a fault is told, and how."""
+    """The warning that a fault must cause."""
 
     place: str
     """file and line, ``docs/plain.md:3``"""
     said: list[str]
-    """parts of the warning"""
+    """parts of its text"""
 
-    def is_told_in(self, warning: str) -> bool:
+    def is_reported_by(self, warning: str) -> bool:
         return warning.partition(": ")[0].endswith(self.place)
 
 
-# --- what a page asks for that is not there -----------------------------------------------------------------
+# --- a page asks for something that does not exist ----------------------------------------------------------
 
-# text of a page from its line 5 on; how far below that line it is told; what is said
+# the text that begins in line 5 of a page; how many lines below that the warning points; parts of the warning
 IN_MYST = {
     "unknown NAME in a directive": (
         "```{timeline} linear_eagre\n```",
@@ -101,7 +100,8 @@ IN_MYST = {
     ),
 }
 
-# what is replaced in the text of an example, by what; what stands where it is told; what is said
+# the text of an example that is replaced; its replacement; the text in the line of the warning; part of the
+# warning
 IN_GALLERY = {
     "directive in the docstring": (
         "Some words about one layer.",
@@ -135,7 +135,7 @@ IN_GALLERY = {
     ),
 }
 
-# --- sentences that are not written as they should be, or not true ------------------------------------------
+# --- sentences that are malformed or false ------------------------------------------------------------------
 
 SOURCES = (
     '\nkinetoscope_sources = {"HF2": ("A post", "https://example.org/post"), "WIKI": ("An entry", "")}\n'
@@ -151,7 +151,7 @@ def reported(name: str, by: str) -> str:
     return f"```{{reported}} {name}\n:by: {by}\n:holds: 1 == 1\n:in-part: 1 == 1\nNine kernels.\n```\n"
 
 
-# text below the title, which begins in line 3; what is said at that line
+# the text below the title, where the warning points (line 3); parts of the warning
 SENTENCES = {
     "a claim that is not true": (
         claim("untrue", "count(linear_eager.kernels) == 2"),
@@ -193,7 +193,7 @@ DAMAGED = {
     "no JSON": (b"]", "JSON"),
 }
 
-# --- code that is not what was recorded, and other faults of one kind ---------------------------------------
+# --- other faults -------------------------------------------------------------------------------------------
 
 OTHERS = (
     "a changed constant",
@@ -208,12 +208,12 @@ OTHERS = (
 
 
 def page_of(kind: str, case: str, cases: Any) -> str:
-    """The page of a fault: of its kind, the one with this number."""
+    """Return the name of the page for a fault."""
     return f"faults/{kind}{[*cases].index(case)}"
 
 
 def prepare(site) -> None:
-    """Put into the book, without any fault, what :func:`spoil` puts the faults into."""
+    """Add the pages and examples into which :func:`spoil` puts the faults."""
     site.write("conf.py", (site.root / "conf.py").read_text(encoding="utf-8") + SOURCES)
     pages = [page_of("myst", case, IN_MYST) for case in IN_MYST]
     pages += [page_of("sentence", case, SENTENCES) for case in SENTENCES]
@@ -290,7 +290,7 @@ def spoil(site) -> dict[str, Fault]:
     )
     one = (site.examples / "output.py").read_text(encoding="utf-8")
     site.recorded("output", one, "", ".. profiler-table:: linear_eager\n   :columns: wattage\n")
-    # What a block showed is reported at its last line.
+    # a warning about a block's output points to the last line of the block
     line = site.line("examples/output.py", 'print("written by", "one")')
     faults["an output that cannot be shown"] = Fault(f"examples/output.py:{line}", ["no column 'wattage'"])
 
@@ -316,14 +316,13 @@ class Faulty:
     builds: dict[str, Any]
 
     def text(self, page: str) -> list[str]:
-        """A page's text as each way to build made it."""
+        """Return the text of a page from each build."""
         return [built.text(page) for built in self.builds.values()]
 
 
 def build_faulty(site) -> Faulty:
     prepare(site)
-    healthy = site.build("-W")
-    assert healthy.status == 0, healthy.err
+    site.build_clean()
     faults = spoil(site)
     builds = {
         "after a healthy build": site.build("-W"),
@@ -340,19 +339,19 @@ def faulty(build_once: Callable[..., Faulty]) -> Faulty:
 
 
 @pytest.mark.parametrize("case", [*IN_MYST, *SENTENCES, *IN_GALLERY, *DAMAGED, *OTHERS])
-def test_a_fault_is_told_once_in_every_build(faulty: Faulty, case: str) -> None:
+def test_every_build_reports_a_fault_once(faulty: Faulty, case: str) -> None:
     fault = faulty.faults[case]
     for how, built in faulty.builds.items():
-        warnings = [warning for warning in built.warnings if fault.is_told_in(warning)]
+        warnings = [warning for warning in built.warnings if fault.is_reported_by(warning)]
         assert len(warnings) == 1, f"{how}: {fault.place} is in {len(warnings)} warnings of:\n{built.err}"
         for part in fault.said:
             assert part in warnings[0], f"{how}: {part!r} is not in {warnings[0]}"
 
 
-def test_nothing_else_is_told(faulty: Faulty) -> None:
+def test_nothing_else_is_reported(faulty: Faulty) -> None:
     for how, built in faulty.builds.items():
         faults = faulty.faults.values()
-        others = [text for text in built.warnings if not any(fault.is_told_in(text) for fault in faults)]
+        others = [text for text in built.warnings if not any(fault.is_reported_by(text) for fault in faults)]
         assert others == [], how
         assert len(built.warnings) == len(faults), how
         assert not built.traceback
@@ -373,7 +372,7 @@ def test_a_claim_that_is_not_true_says_so(faulty: Faulty) -> None:
 
 @pytest.mark.parametrize("case", DAMAGED)
 def test_pages_say_that_a_trace_cannot_be_shown(faulty: Faulty, case: str) -> None:
-    """However many pages show it: it is one fault."""
+    """Two pages show the trace, but it is one fault."""
     page = page_of("damaged", case, DAMAGED)
     name = page.removeprefix("faults/")
     for text in faulty.text(f"gallery/{name}"):
@@ -388,7 +387,7 @@ def test_pages_say_that_code_has_changed(faulty: Faulty) -> None:
     for text in faulty.text("gallery/changed"):
         assert "This code has changed since it was recorded on Test GPU 9000" in text
         assert "size 64" not in text
-        # Its own code is as recorded, but what it printed may depend on the code before it.
+        # this block's own code is unchanged, but its output may depend on the code before it
         assert "Code before this block has changed" in text
         assert "written by one" not in text
     for text in faulty.text("gallery/changed_late"):
@@ -398,11 +397,11 @@ def test_pages_say_that_code_has_changed(faulty: Faulty) -> None:
         assert "has not been recorded on Test GPU 9000" in text
 
 
-# --- a change undone, another machine, an option ------------------------------------------------------------
+# --- an option, a change undone, another machine ------------------------------------------------------------
 
 
 def test_an_unknown_option(site) -> None:
-    """MyST tells it, when it reads the page."""
+    """MyST itself warns about it."""
     site.write("docs/plain.md", "# Plain\n\n```{timeline} linear_eager\n:colour: red\n```\n")
     [said] = site.build().warnings
     assert "docs/plain.md:3:" in said or "docs/plain.md:4:" in said
@@ -414,24 +413,21 @@ def test_a_change_undone(site) -> None:
     site.edit("examples/one.py", "SIZE = 64", "SIZE = 65")
     assert site.build("-W").status == 1
     site.edit("examples/one.py", "SIZE = 65", "SIZE = 64")
-    built = site.build("-W")
-    assert built.status == 0, built.err
-    after = built.files()
+    after = site.build_clean().files()
     assert {name for name in before if before[name] != after.get(name)} <= {"searchindex.js"}
 
 
-def test_no_warning_on_a_machine_that_the_sentences_are_not_held_to(new_site) -> None:
-    """A rebuilder's own: what is said of the reference may be otherwise there."""
+def test_a_machine_that_is_not_the_reference_causes_no_warnings(new_site) -> None:
+    """Somebody builds the book on their own GPU, where a sentence about the reference may be false."""
     site = new_site("own").with_gpu("Own GPU")
     site.write("docs/plain.md", '# Plain\n\n{measured}`time(linear_eager.kernels["*triton*"])`.\n')
-    built = site.build("-W", mode="auto")
-    assert built.status == 0, built.err
+    built = site.build_clean(mode="auto")
     assert "not measured here" in built.text("plain")
     assert "Recorded on Own GPU" in built.text("read")
     assert site.with_gpu("Test GPU 9000").build(mode="auto").warnings != []
 
 
-# --- damage that leaves nothing to build --------------------------------------------------------------------
+# --- damage that ends the build -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("file", ["one/example.json", "machine.json"])
@@ -448,7 +444,7 @@ def test_a_damaged_recording(site, file: str, content: str | None) -> None:
         assert not built.traceback
 
 
-def test_a_file_of_a_recording_is_gone(site) -> None:
+def test_a_missing_file_of_a_recording(site) -> None:
     (site.recordings / MACHINE / "one/linear_eager.json.gz").unlink()
     built = site.build()
     assert built.status == 2
@@ -458,8 +454,8 @@ def test_a_file_of_a_recording_is_gone(site) -> None:
 
 
 def test_a_recording_of_another_format(site) -> None:
-    path = site.recordings / MACHINE / "one/example.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 99}))
+    with site.example_json() as content:
+        content["format"] = 99
     [said] = site.build().warnings
     assert "example.json: format 99 is not 1; record this example again" in said
 
@@ -478,7 +474,7 @@ def test_two_recordings_with_one_name(site) -> None:
 
 @pytest.mark.parametrize("mode", ["replay", "auto"])
 def test_no_recordings_and_no_gpu(site, mode: str) -> None:
-    """One clear sentence, not a site of empty pages."""
+    """The build ends with one sentence, not with a site of empty pages."""
     shutil.rmtree(site.recordings)
     site.with_gpu("")
     built = site.build(mode=mode)
@@ -492,7 +488,7 @@ def test_no_recordings_and_no_gpu(site, mode: str) -> None:
     assert not list(built.outdir.glob("*.html"))
 
 
-def test_a_reference_that_is_not_recorded(site) -> None:
+def test_a_reference_machine_without_recording(site) -> None:
     built = site.build("-D", "kinetoscope_machine=no-such-gpu")
     assert built.status == 2
     [said] = built.warnings
@@ -513,14 +509,14 @@ def test_a_reference_that_is_not_recorded(site) -> None:
         ([], "record", "torch sees no GPU here; 'live' runs"),
     ],
 )
-def test_asked_for_what_cannot_be(site, options: list[str], mode: str, said: str) -> None:
+def test_options_that_make_no_sense(site, options: list[str], mode: str, said: str) -> None:
     built = site.with_gpu("").build(*options, mode=mode)
     assert built.status == 2
     assert said in built.warnings[0]
     assert not built.traceback
 
 
-def test_a_scraper_that_a_worker_cannot_be_told(site) -> None:
+def test_a_scraper_that_is_no_dotted_name(site) -> None:
     site.edit("conf.py", '["kinetoscope"]', '["kinetoscope", lambda *a: ""]')
     built = site.with_gpu("").build(mode="live")
     assert built.status == 2

@@ -1,4 +1,4 @@
-"""Every line of a gallery page is reported as the line of the ``.py`` it came from."""
+"""A warning on a gallery page names the line of the ``.py`` that the text came from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def page_with(page, path: Path, recorded: ExampleRecording | None):
-    """The page with what was recorded of the example on a GPU."""
+    """Return the page with the recorded outputs."""
     return with_outputs(page, read_script(path), lambda block: recorded_output(block, recorded, "A GPU"))
 
 
@@ -43,7 +43,7 @@ SHAPES = {
 
 
 def page_of(path: Path, folder: Path) -> list[str]:
-    """The page that Sphinx-Gallery writes for a script it does not execute."""
+    """Return the page that Sphinx-Gallery writes for a script that it does not execute."""
     conf = _fill_gallery_conf_defaults({"show_signature": False}, app=None, check_keys=False)
     conf["src_dir"] = str(folder)
     file_conf, blocks = split_code_and_text_blocks(str(path))
@@ -55,10 +55,10 @@ def page_of(path: Path, folder: Path) -> list[str]:
 
 
 def check(path: Path, folder: Path) -> int:
-    """Asserts that each line of text and code is reported where it stands; returns how many there were."""
+    """Check the line number of each line of text and code; return how many were checked."""
     source = path.read_text().splitlines()
     texts = {line.lstrip("# ").rstrip() for line in source}
-    looked_at = 0
+    checked = 0
     body = False
     for text, line in page_with(page_of(path, folder), path, None):
         body = (body or bool(re.match(r"\.\. _sphx_glr_gallery", text))) and "_sphx_glr_download_" not in text
@@ -66,8 +66,8 @@ def check(path: Path, folder: Path) -> int:
         if body and bare in texts and bare and "_sphx_glr" not in bare:
             assert 1 <= line <= len(source)
             assert bare in source[line - 1], f"{bare!r} is not in line {line}: {source[line - 1]!r}"
-            looked_at += 1
-    return looked_at
+            checked += 1
+    return checked
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -121,7 +121,7 @@ def test_the_same_code_twice_has_each_its_own_output(tmp_path: Path) -> None:
     assert [text for text, _ in shown if text in ("A", "B", "OUT1", "OUT2")] == ["A", "OUT1", "B", "OUT2"]
 
 
-def test_why_an_output_is_not_there(tmp_path: Path) -> None:
+def test_the_page_says_why_an_output_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "example.py"
     path.write_text('"""\nT\n=\n"""\nx = 1\n\n# %%\n# A\n\nprint(x)\n')
     old = recording(tmp_path, path, ["OUT1", "OUT2"])

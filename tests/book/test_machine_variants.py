@@ -1,8 +1,7 @@
-"""A page for several machines: what each has is in it, and what one of them has is the page."""
+"""Pages for several machines: they contain the numbers of each, and show one at a time."""
 
 from __future__ import annotations
 
-import base64
 import gzip
 import json
 import re
@@ -13,10 +12,6 @@ from html.parser import HTMLParser
 import pytest
 
 OWN, OTHER = "test-gpu-9000", "other-gpu-1"
-# one pixel; what follows it in a file is not looked at
-PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
 
 PAGE = """\
 # Read {measured}`count(linear_eager.kernels)` kernel, {measured}`time(linear_eager.kernels)`
@@ -119,7 +114,7 @@ NUMBER = r'<span class="ks-measured" title="time\(linear_eager.kernels\)"[^>]*>(
 
 
 class Parts(HTMLParser):
-    """The text of a page as the reader who chose a machine sees it; -1: who has no JavaScript."""
+    """What a reader sees who chose the machine with this number, or with -1, one without JavaScript."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -163,7 +158,7 @@ def text_on(html: str, number: int) -> str:
 
 
 def add_other(site):
-    """A second machine in the book: slower, older, and without ``two.py``."""
+    """Add a second machine to the book: slower, older, and without ``two.py``."""
     write_other(site)
     conf = (site.root / "conf.py").read_text(encoding="utf-8")
     site.write("conf.py", conf + '\nkinetoscope_sources = {"WIKI": ("An entry", "")}\n')
@@ -178,7 +173,7 @@ def two(site):
 
 @pytest.fixture(scope="module")
 def built(build_once: Callable):
-    """The book with two machines, built once for all who only look."""
+    """The book with two machines, built once for tests that only read it."""
     built = build_once("two-machines", lambda site: add_other(site).build("-W"))
     assert built.status == 0, built.err
     return built
@@ -203,7 +198,7 @@ def write_other(site, name: str = OTHER, gpu: str = "Other GPU 1", times: float 
     path.write_bytes(gzip.compress(json.dumps(trace).encode(), mtime=0))
 
 
-def test_a_page_is_that_of_each_machine(built) -> None:
+def test_a_page_has_the_numbers_of_each_machine(built) -> None:
     html = built.html("read")
     for number, (gpu, time, other) in enumerate(
         [("Test GPU 9000", "2.72 µs", "8.16 µs"), ("Other GPU 1", "8.16 µs", "2.72 µs")]
@@ -216,7 +211,7 @@ def test_a_page_is_that_of_each_machine(built) -> None:
         assert f"It is quick, with {time}." in text
         assert f"linear_eager1 kernel, {time} on the GPU" in text
         assert f"The recording says: {'no' if number else 'yes'}" in text
-        # the contents, in the heading's words, keep to the first machine
+        # the table of contents repeats the headings, always with the numbers of the first machine
         assert other not in text[: text.index("Table of Contents")][text.index("Recorded on") :]
     mine, others = text_on(html, 0), text_on(html, 1)
     assert "two layers not measured here" in others and "not measured here" not in mine
@@ -226,7 +221,7 @@ def test_a_page_is_that_of_each_machine(built) -> None:
     assert "geglu_eager cannot be shown here." in others
     assert "Only ninety, 2.72 µs" in mine and "Only ninety" not in others
     assert "Only eighty, 8.16 µs, see Plain." in others and "Only eighty" not in mine
-    # without JavaScript, and for who reads a page as text, it is the first machine's
+    # without JavaScript the page is that of the first machine
     assert text_on(html, -1) == mine
 
 
@@ -239,12 +234,12 @@ def test_no_id_is_there_twice(built) -> None:
     assert len(everywhere) == len(set(everywhere)) == 7
 
 
-def test_what_all_have_alike_is_there_once(built) -> None:
+def test_what_all_machines_share_is_there_once(built) -> None:
     html = built.html("read")
     assert len(re.findall("It is one kernel.", html)) == 1
     assert len(re.findall("Whatever it is.", html)) == 1
     assert len(re.findall("Always the same machine", html)) == 2  # the caption, and the name of its box
-    # the claim that holds on both colors its box; of the other the line does
+    # the claim with the same verdict on both has a colored box; the other has a colored line
     assert 'class="ks-judged ks-claim ks-holds docutils container" id="one-kernel"' in html
     assert 'class="ks-judged ks-claim docutils container" id="quick"' in html
 
@@ -259,7 +254,7 @@ def test_titles_contents_and_search_have_one_machine(built) -> None:
     words = (built.outdir / "searchindex.js").read_text(encoding="utf-8")
     assert "ninety" in words or "nineti" in words
     assert "eighti" not in words and "eighty" not in words
-    # a section of the other machine is in no list of contents
+    # no table of contents lists a section of the other machine
     contents = re.findall(r'<li><a class="reference internal" href="#[^"]*">(.*?)</a>', html)
     assert [re.sub("<.*?>", "", entry) for entry in contents if "About" in entry or "Both" in entry] == [
         "About ninety",
@@ -267,7 +262,7 @@ def test_titles_contents_and_search_have_one_machine(built) -> None:
     ]
 
 
-def test_the_verdicts_are_the_first_machines_and_say_what_is_elsewhere(built) -> None:
+def test_verdicts_are_for_the_first_machine_and_list_the_others(built) -> None:
     verdicts = {item["id"]: item for item in json.loads((built.outdir / "claims.json").read_text("utf-8"))}
     assert set(verdicts) == {"quick", "one-kernel", "said"}
     assert {item["machine"] for item in verdicts.values()} == {OWN}
@@ -283,34 +278,33 @@ def test_the_page_of_an_example_has_what_each_machine_printed(built) -> None:
     mine, others = text_on(html, 0), text_on(html, 1)
     assert "written by one" in mine and "written by the other" not in mine
     assert "written by the other" in others and "written by one" not in others
-    assert html.count("size 64") == 1  # what they printed alike
+    assert html.count("size 64") == 1  # both printed the same
     missing = text_on(built.html("gallery/two"), 1)
     assert "This code has not been recorded on Other GPU 1." in missing and "Out:" not in missing
 
 
 def test_a_figure_of_each_machine(two) -> None:
-    """They were drawn under one name."""
+    """Both machines have figures with the same file names."""
     for machine in (OWN, OTHER):
-        path = two.recordings / machine / "one/example.json"
-        recorded = json.loads(path.read_text(encoding="utf-8"))
-        figure = "sphx_glr_one_001.png"
-        place = f"/gallery/images/{figure}"
-        recorded["blocks"][-1]["rst"] += f"\n\n.. image-sg:: {place}\n   :alt: drawn\n   :srcset: {place}\n\n"
-        recorded["files"].append(figure)
-        path.write_text(json.dumps(recorded), encoding="utf-8")
-        (path.parent / figure).write_bytes(PNG + machine.encode())
-        # and one that is kept as a drawing, too
-        drawing = f'<svg viewBox="0 0 9 9"><g id="part"><text>drawn on {machine}</text></g></svg>'
-        second = figure.replace("1.png", "2.png")
-        recorded["blocks"][-1]["rst"] += f"\n\n.. image-sg:: {place.replace(figure, second)}\n   :alt: it\n\n"
-        recorded["files"] += [second, second.replace("png", "svg")]
-        path.write_text(json.dumps(recorded), encoding="utf-8")
-        (path.parent / second).write_bytes(PNG)
-        (path.parent / second.replace("png", "svg")).write_text(drawing, encoding="utf-8")
-    built = two.build("-W")
-    assert built.status == 0, built.err
+        files = {
+            "sphx_glr_one_001.png": two.PNG + machine.encode(),  # readers of a PNG ignore what follows it
+            "sphx_glr_one_002.png": two.PNG,
+            "sphx_glr_one_002.svg": (
+                f'<svg viewBox="0 0 9 9"><g id="part"><text>drawn on {machine}</text></g></svg>'.encode()
+            ),
+        }
+        for name, data in files.items():
+            (two.recordings / machine / "one" / name).write_bytes(data)
+        first, second = "/gallery/images/sphx_glr_one_001.png", "/gallery/images/sphx_glr_one_002.png"
+        with two.example_json(machine=machine) as content:
+            content["files"] += files
+            content["blocks"][-1]["rst"] += (
+                f"\n\n.. image-sg:: {first}\n   :alt: drawn\n   :srcset: {first}\n\n"
+                f"\n\n.. image-sg:: {second}\n   :alt: it\n\n"
+            )
+    built = two.build_clean()
     images = re.findall(r'<img src="\.\./(_images/[^"]+)"[^>]*alt="drawn"', built.html("gallery/one"))
-    drawn = [(built.outdir / image).read_bytes().removeprefix(PNG).decode() for image in images]
+    drawn = [(built.outdir / image).read_bytes().removeprefix(two.PNG).decode() for image in images]
     assert drawn == [OWN, OTHER]
     for number, (mine, others) in enumerate([(OWN, OTHER), (OTHER, OWN)]):
         page = Parts.of(built.html("gallery/one"), number)
@@ -319,7 +313,7 @@ def test_a_figure_of_each_machine(two) -> None:
     assert len(set(re.findall('id="([^"]*-part)"', built.html("gallery/one")))) == 2
 
 
-def test_the_control(built, parse_html: Callable) -> None:
+def test_the_control_that_chooses_a_machine(built, parse_html: Callable) -> None:
     page = parse_html(built.html("read"))
     buttons = [
         given for tag, given in page.tags if {"type": "radio"}.items() <= given.items() and "value" in given
@@ -342,13 +336,12 @@ def test_a_page_that_names_its_machine_has_no_switch(two) -> None:
 
 
 @pytest.mark.parametrize("option", ["kinetoscope_switch=", f"kinetoscope_switch={OWN}"])
-def test_one_machine_makes_the_page_it_always_made(two, option: str) -> None:
-    """The same bytes as where nothing else is recorded."""
+def test_a_page_for_one_machine_is_the_same_as_without_other_recordings(two, option: str) -> None:
     asked = two.build("-W", "-D", option, out="asked")
     shutil.rmtree(two.recordings / OTHER)
     alone = two.build("-W", out="alone")
     assert alone.status == asked.status == 0, alone.err + asked.err
-    # the verdicts' file and the pages; a list of all machines there is not
+    # no page of this book is a list of all machines, which would differ
     assert asked.files(".html", ".js", ".json") == alone.files(".html", ".js", ".json")
     assert not [
         name for name, page in alone.files(".html").items() if b"ks-for" in page or b"<template" in page
@@ -358,13 +351,12 @@ def test_one_machine_makes_the_page_it_always_made(two, option: str) -> None:
 def test_three_of_which_two_are_offered(two) -> None:
     write_other(two, "third-gpu", "Test GPU 9000", times=5)
     two.edit("docs/read.md", 'machine.gpu_arch == "sm_80"', "machine.sms == 108")
-    all_three = two.build("-W")
-    assert all_three.status == 0, all_three.err
+    all_three = two.build_clean()
     html = all_three.html("read")
     assert [text_on(html, number).count("It takes 13.6 µs") for number in range(3)] == [0, 0, 1]
-    # what two have and the third has not
+    # a section for two of the three
     assert "Only eighty, 8.16 µs" in text_on(html, 1) and "Only eighty, 13.6 µs" in text_on(html, 2)
-    # two of one GPU are told apart
+    # machines with the same GPU also show their names
     assert "> Test GPU 9000 (third-gpu)</label>" in html and f"> Test GPU 9000 ({OWN})</label>" in html
     chosen = two.build("-W", "-D", "kinetoscope_switch=third-gpu").html("read")
     assert "13.6 µs" in chosen and "8.16 µs" not in chosen
@@ -381,11 +373,10 @@ def test_another_recording_is_another_page(two) -> None:
     assert two.build("-W").read == []
     shutil.rmtree(two.recordings / OTHER)
     write_other(two, times=4)
-    again = two.build("-W")
-    assert again.status == 0, again.err
+    again = two.build_clean()
     assert again.read == ["gallery/one", "read"]
     assert "It takes 10.9 µs" in text_on(again.html("read"), 1)
-    # and a machine that comes or goes is another choice on each page that has one
+    # pages that offer the choice are read again when a machine is added or removed
     shutil.rmtree(two.recordings / OTHER)
     gone = two.build("-W")
     assert gone.read == ["gallery/one", "gallery/two", "read"]
@@ -394,7 +385,7 @@ def test_another_recording_is_another_page(two) -> None:
     assert two.build("-W").read == ["gallery/one", "gallery/two", "read"]
 
 
-def test_read_by_several_processes_it_is_the_same(two) -> None:
+def test_several_processes_give_the_same(two) -> None:
     for number in range(6):
         two.write(f"docs/more{number}.md", f"# More {number}\n\n{{measured}}`time(linear_eager.kernels)`\n")
     two.edit("docs/index.md", "read\n", "read\n" + "".join(f"more{number}\n" for number in range(6)))
@@ -413,7 +404,7 @@ def test_other_builders_have_one_machine(two, builder: str) -> None:
     assert "8.16 µs" not in text and "eighty" not in text and "<template" not in text
 
 
-def test_what_is_wrong_is_said_once(two) -> None:
+def test_a_fault_is_reported_once_for_all_machines(two) -> None:
     two.write(
         "docs/read.md",
         "# Read\n\n```{timeline} linear_eager\nA {nobody}`role`.\n```\n\n"
@@ -430,8 +421,7 @@ def test_references_in_a_caption_lead_somewhere_on_each_machine(two) -> None:
         "Read\n====\n\n.. timeline:: linear_eager\n\n   See there_ and [#note]_.\n\n"
         ".. _there: https://example.org\n\n.. [#note] A note.\n",
     )
-    built = two.build("-W")
-    assert built.status == 0, built.err
+    built = two.build_clean()
     html = built.html("read")
     assert html.count('href="https://example.org"') == html.count('href="#note"') == 2
     assert html.count('id="id1"') == 1

@@ -1,4 +1,4 @@
-"""An example's own matplotlib figures: recorded as drawings, shown in the page's colors."""
+"""Matplotlib figures of examples: recorded as SVG, shown in the colors of the page."""
 
 from __future__ import annotations
 
@@ -37,15 +37,14 @@ COLORS = re.compile(r"#[0-9a-f]{6}")
 
 @pytest.fixture
 def plotted(site):
-    """A book with one example that draws, recorded by the scraper that the book itself uses."""
+    """A book with an example that draws a figure, and its first build."""
     site.write("examples/three.py", PLOT)
     site.with_gpu("Test GPU 9000")
-    built = site.build("-W", "-D", "kinetoscope_only=three", mode="record")
-    assert built.status == 0, built.err
+    built = site.build_clean("-D", "kinetoscope_only=three", mode="record")
     return site, built
 
 
-def test_a_figure_is_kept_twice_and_shown_in_the_colors_of_the_page(plotted) -> None:
+def test_a_figure_is_recorded_as_png_and_svg_and_shown_in_the_colors_of_the_page(plotted) -> None:
     site, built = plotted
     folder = site.recordings / "test-gpu-9000/three"
     assert {path.name for path in folder.glob("sphx*")} == {
@@ -58,10 +57,10 @@ def test_a_figure_is_kept_twice_and_shown_in_the_colors_of_the_page(plotted) -> 
     assert not re.search(r"<dc:date|matplotlib.org|DOCTYPE", drawing)
     page = built.html("gallery/three")
     [shown] = re.findall(r'<figure class="ks-plot".*?</figure>', page, re.DOTALL)
-    # a color of the palette is the palette's, black and white are the page's, any other has a dark twin
+    # palette colors, black and white become variables of the page; any other color gets a dark variant
     assert "fill: var(--ks-kernel)" in shown
     assert "var(--ks-surface)" in shown
-    assert set(COLORS.findall(shown)) - {"#123456"}, "the dark page has a lighter one"
+    assert set(COLORS.findall(shown)) - {"#123456"}, "the dark theme has a lighter color"
     [light, dark] = re.findall(r"--ks-own-1:(#\w+);", shown)
     assert light == "#123456" != dark
     assert not COLORS.search(re.sub(r"<style>.*?</style>", "", shown, flags=re.DOTALL))
@@ -72,24 +71,22 @@ def test_a_figure_is_kept_twice_and_shown_in_the_colors_of_the_page(plotted) -> 
     assert set(re.findall(r'(?:url\(#|href="#)([^")]+)', shown)) <= set(ids)
 
 
-def test_other_builders_show_the_picture_and_say_its_words(plotted) -> None:
+def test_other_builders_show_the_picture_or_its_description(plotted) -> None:
     site, built = plotted
     assert 'aria-label="One &lt; call &amp; more: time in µs, slow 20, fast 4.25."' in built.html(
         "gallery/three"
     )
-    latex = site.build("-W", builder="latex")
-    assert latex.status == 0, latex.err
+    latex = site.build_clean(builder="latex")
     [tex] = latex.outdir.glob("*.tex")
     assert "sphx_glr_three_001" in tex.read_text()
     words = site.build("-W", builder="text")
     assert "slow 20, fast 4.25" in " ".join((words.outdir / "gallery/three.txt").read_text().split())
-    # a recording that was made before drawings were kept is shown as it is
+    # old recordings have no SVG; the page shows the PNG
     folder = site.recordings / "test-gpu-9000/three"
     (folder / "sphx_glr_three_001.svg").unlink()
     example = folder / "example.json"
     text = example.read_text("utf-8").replace('"sphx_glr_three_001.svg"', '"plotted.json.gz"')
     example.write_text(text, "utf-8")
-    older = site.build("-W")
-    assert older.status == 0, older.err
+    older = site.build_clean()
     assert 'class="ks-plot"' not in older.html("gallery/three")
     assert "sphx_glr_three_001.png" in older.html("gallery/three")

@@ -1,4 +1,4 @@
-"""Builds that record: what is recorded, and what an example that cannot be leaves behind."""
+"""Builds that record: what is recorded, and what a failing example leaves behind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def snapshot(folder: Path) -> dict[Path, bytes]:
 
 
 def faulty(site, code: str) -> int:
-    """Puts ``code`` into an example and returns its line."""
+    """Put ``code`` into an example, and return its line."""
     site.edit("examples/one.py", "SIZE = 64\n", f"SIZE = 64\n{code}\n")
     return site.line("examples/one.py", code)
 
@@ -28,18 +28,18 @@ RAISES = {
 
 @pytest.mark.parametrize(("case", "mode"), [("raises", "live"), *((case, "record") for case in RAISES)])
 def test_an_example_that_cannot_be_recorded(site, case: str, mode: str) -> None:
-    """One warning at the line in question; status 1 also without ``-W``; what was recorded before is kept."""
+    """One warning at the right line; status 1 even without ``-W``; the old recording is kept."""
     site.with_gpu("Test GPU 9000")
     before = snapshot(site.recordings / MACHINE / "one")
     code, said = RAISES[case]
     line = faulty(site, code)
-    if case == "skip":  # what was printed is known to the block, what was raised to the line
+    if case == "skip":  # output belongs to a block, an exception to a line
         line = site.line("examples/one.py", "import shutil") - 1
     for options in ([], ["-W"]) if case == "raises" else ([],):
         only = () if mode == "live" else ("-D", "kinetoscope_only=one")
         built = site.build(*options, *only, mode=mode)
         assert built.status == 1
-        # an exception is told with its traceback, as part of the one warning
+        # the traceback is part of the warning
         [warning] = [text for text in built.warnings if "WARNING" in text]
         assert f"examples/one.py:{line}:" in warning
         assert all(part in built.err for part in said), built.err
@@ -48,14 +48,13 @@ def test_an_example_that_cannot_be_recorded(site, case: str, mode: str) -> None:
     assert "Recorded on Test GPU 9000" in built.text("gallery/two")
 
 
-def test_after_a_failed_run_and_a_mended_script_no_traceback_is_left(site) -> None:
+def test_a_repaired_script_leaves_no_traceback(site) -> None:
     site.with_gpu("Test GPU 9000")
     before = site.build("-W").files()
     faulty(site, "raise RuntimeError('the GPU is on fire')")
     assert site.build("-D", "kinetoscope_only=one", mode="record").status == 1
     site.edit("examples/one.py", "raise RuntimeError('the GPU is on fire')\n", "")
-    after = site.build("-W")
-    assert after.status == 0, after.err
+    after = site.build_clean()
     files = after.files()
     assert {name for name in before if before[name] != files.get(name)} <= {"searchindex.js"}
     assert b"on fire" not in b"".join(files.values())
@@ -65,8 +64,7 @@ def test_auto_records_what_is_stale_and_no_more(site) -> None:
     site.with_gpu("Test GPU 9000")
     assert "recording" not in site.build(mode="auto").out.replace("recordings", "")
     site.edit("examples/one.py", "SIZE = 64", "SIZE = 65")
-    built = site.build("-W", mode="auto")
-    assert built.status == 0, built.err
+    built = site.build_clean(mode="auto")
     assert "one: its code changed" in built.out
     assert "two: up to date" in built.out
     assert "recorded 1 of 1 examples on Test GPU 9000" in built.out
@@ -74,11 +72,10 @@ def test_auto_records_what_is_stale_and_no_more(site) -> None:
 
 
 def test_a_renamed_example_can_be_recorded(site) -> None:
-    """Its NAMEs are still those of a recording whose example is gone."""
+    """The recording under the old name has the same NAMEs, but that is no clash."""
     site.with_gpu("Test GPU 9000")
     (site.examples / "one.py").rename(site.examples / "uno.py")
-    built = site.build("-W", mode="auto")
-    assert built.status == 0, built.err
+    site.build_clean(mode="auto")
     assert sorted(path.name for path in (site.recordings / MACHINE).glob("[!.]*")) == [
         "machine.json",
         "two",

@@ -1,4 +1,4 @@
-"""The reference pages: made from the code's own tables, and every snippet on them works."""
+"""The reference pages are generated from tables in the code, and every snippet on them works."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 """
-# As it is documented: who the examples quote.
+# The documented example of kinetoscope_sources, which the snippets quote.
 CONF += re.findall(
     r"^```python\n(.*?)^```$",
     (REFERENCE / "configuration.md").read_text(encoding="utf-8"),
@@ -87,7 +87,7 @@ EXAMPLE = '"""\nSamples\n=======\n"""\nprint(1)\n'
 
 
 def make_site(folder: Path, files: dict[str, str], samples: dict[str, str] = SAMPLES) -> Path:
-    """A site whose one example was recorded and wrote ``samples`` (file in tests/data by NAME)."""
+    """Write a site with one recorded example, which wrote ``samples`` (by NAME, files in tests/data)."""
     gallery = {"examples/GALLERY_HEADER.rst": "Examples\n========\n", "examples/03_kernels_mlp.py": EXAMPLE}
     given = {"conf.py": CONF, **({} if "examples/first.py" in files else gallery), **files}
     for name, text in given.items():
@@ -118,20 +118,11 @@ def make_site(folder: Path, files: dict[str, str], samples: dict[str, str] = SAM
 
 
 def build(folder: Path, *options: str) -> tuple[int, str]:
-    """Exit status and warnings of a build that only lays out."""
+    """Build without recording; return the exit status and the warnings."""
     run = subprocess.run(
         [
-            sys.executable,
-            "-m",
-            "sphinx",
-            "-q",
-            "-c",
-            ".",
-            "-D",
-            "kinetoscope_mode=replay",
-            *options,
-            "docs",
-            "out",
+            *(sys.executable, "-m", "sphinx", "-q", "-c", ".", "-D", "kinetoscope_mode=replay"),
+            *(*options, "docs", "out"),
         ],
         cwd=folder,
         capture_output=True,
@@ -143,14 +134,14 @@ def build(folder: Path, *options: str) -> tuple[int, str]:
 
 
 def literals(html: str) -> set[str]:
-    """What a page shows as code."""
-    found = re.findall(r"<code[^>]*>(.*?)</code>", html, re.DOTALL)
-    return {unescape(re.sub(r"<[^>]+>", "", code)) for code in found}
+    """Return the texts that a page shows as code."""
+    codes = re.findall(r"<code[^>]*>(.*?)</code>", html, re.DOTALL)
+    return {unescape(re.sub(r"<[^>]+>", "", code)) for code in codes}
 
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """The code on each of our reference pages that is made from tables."""
+    """The texts shown as code on each reference page that has generated tables; ``index`` has all tables."""
     pages = {f"docs/{name}.md": _page(name) for name in ("expressions", "configuration", "warnings")}
     every = "\n".join(f"```{{reference-table}} {name}\n```\n" for name in (*LISTS, *TABLES))
     pages["docs/index.md"] = f"# All\n\n{every}\n{_toctree(pages)}"
@@ -165,7 +156,7 @@ def _toctree(pages: Iterable[str]) -> str:
 
 
 def _page(name: str) -> str:
-    """A reference page, its links to other pages as text."""
+    """Return the source of a reference page, with links to other pages as plain text."""
     text = (REFERENCE / f"{name}.md").read_text(encoding="utf-8")
     return re.sub(r"\[([^\]\n]*)\]\([./\w-]+\.md(?:#[\w-]+)?\)", r"\1 page", text)
 
@@ -231,7 +222,7 @@ REST = [text for page in PAGES for text in REST_SNIPPET.findall(page)]
 
 def test_each_documented_example_works_in_both_languages_and_shows_the_same(tmp_path: Path) -> None:
     assert len(MYST) == len(REST) >= len(SECTIONS)
-    # A site each: a claim's id is there once in a book.
+    # each language gets its own site, because a claim's id must be unique in a book
     bodies = []
     for title, kind, texts in (("# Example", "md", MYST), ("Example\n=======", "rst", REST)):
         pages = {f"docs/page{n}.{kind}": f"{title}\n\n{text}\n" for n, text in enumerate(texts)}
@@ -252,13 +243,13 @@ def _body(path: Path) -> str:
 
 def test_what_is_shown_beside_an_example_is_that_example() -> None:
     for text in MYST:
-        # The second would be one of the sentences that the book has from others.
+        # A {reported} beside its source would count as one of the book's own.
         if not text.startswith(("```{machines}", "```{reported}")):
             assert any(f"::::\n\n{text}\n" in page for page in PAGES), text
 
 
 def _registered() -> tuple[dict[str, set[str]], set[str]]:
-    """Options by directive, and the roles: what the extension itself tells Sphinx."""
+    """Return the options of each directive and the roles, as the extension registers them."""
     app = MagicMock()
     setup(app)
     directives = {call.args[0]: set(call.args[1].option_spec or ()) for call in app.add_directive.mock_calls}
@@ -277,7 +268,7 @@ def test_every_directive_and_role_is_documented_and_no_other() -> None:
         assert any(f":{name}:`" in text for text in REST_SNIPPET.findall(SECTIONS[name])), name
 
 
-def test_the_options_that_are_documented_are_those_there_are_and_each_is_tried() -> None:
+def test_all_options_are_documented_and_each_is_tried() -> None:
     for name, options in _registered()[0].items():
         assert (f"```{{reference-table}} {name}-options\n```" in SECTIONS[name]) == bool(options), name
         tried = {
@@ -293,7 +284,7 @@ def test_the_options_that_are_documented_are_those_there_are_and_each_is_tried()
 
 
 def test_every_option_has_a_sentence_which_the_reference_shows(reference: dict[str, set[str]]) -> None:
-    """The page of all lists shows them, and each is on the page of its directive (the test before this)."""
+    """The test above checks that each list is on the page of its directive."""
     for name, directive in DIRECTIVES.items():
         options = directive.option_spec
         assert all(isinstance(option, Option) and option.what for option in options.values()), name
@@ -341,7 +332,7 @@ def test_every_finding_is_in_its_list(reference: dict[str, set[str]]) -> None:
     assert set(SEVERITIES) == set(Severity)
 
 
-def test_the_gallery_of_ones_own_builds_as_it_is_written(tmp_path: Path) -> None:
+def test_the_documented_gallery_builds_as_written(tmp_path: Path) -> None:
     text = (REFERENCE / "extension.md").read_text(encoding="utf-8")
     files = {
         name: body

@@ -1,4 +1,4 @@
-"""Laying out from a recording: what is read again, what comes out the same, what is gone."""
+"""Laying out from a recording: same bytes, which pages are read again, what is deleted."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ def differing(files: dict[str, bytes], others: dict[str, bytes]) -> list[str]:
 
 
 def test_recording_and_replaying_give_the_same_bytes(recorded_site: Path, site) -> None:
-    replayed = site.build("-W")
-    assert replayed.status == 0, replayed.err
+    replayed = site.build_clean()
     assert differing(replayed.files(), recorded_files(recorded_site)) == []
     assert "size 64" in replayed.text("gallery/one")
     assert "two was here" in replayed.text("gallery/two")
@@ -43,13 +42,11 @@ def test_recording_and_replaying_give_the_same_bytes(recorded_site: Path, site) 
 
 def test_live_and_replay_of_the_live_recording_give_the_same_bytes(new_site) -> None:
     live = new_site("a").with_gpu("")
-    built = live.build("-W", mode="live")
-    assert built.status == 0, built.err
+    built = live.build_clean(mode="live")
     machine = next((live.root / "_build/.html/kinetoscope-live").iterdir())
     replay = new_site("b")
     shutil.copytree(machine, replay.recordings / machine.name)
-    replayed = replay.build("-W", "-D", f"kinetoscope_machine={machine.name}")
-    assert replayed.status == 0, replayed.err
+    replayed = replay.build_clean("-D", f"kinetoscope_machine={machine.name}")
     assert differing(built.files(), replayed.files()) == []
 
 
@@ -61,7 +58,7 @@ def test_live_leaves_the_committed_recordings_alone(site) -> None:
 
 def test_two_processes_give_the_same_bytes_as_one(new_site) -> None:
     one, two = new_site("a"), new_site("b")
-    for number in range(6):  # so that Sphinx thinks it worth its while to use both
+    for number in range(6):  # enough pages for Sphinx to use both processes
         for book in (one, two):
             text = "# {n}\n\n{{measured}}`count(linear_eager.kernels)`\n\n```{{timeline}} geglu_eager\n```\n"
             book.write(f"docs/more{number}.md", "---\norphan: true\n---\n\n" + text.format(n=number))
@@ -76,7 +73,7 @@ def test_an_incremental_build_gives_the_same_bytes_as_a_fresh_one(new_site) -> N
     for book in (edited, fresh):
         book.edit("examples/one.py", "Prose about the start", "Other words about the start")
         book.edit("docs/read.md", "One step of the layer", "Each step of the layer")
-    # Sphinx itself keeps words in the index of the search that no page has any more
+    # Sphinx keeps words in its search index that no page has any more
     assert differing(edited.build("-W").files(), fresh.build("-W").files()) in ([], ["searchindex.js"])
 
 
@@ -93,7 +90,7 @@ def test_zips_do_not_change_with_the_clock(new_site) -> None:
         assert archive.testzip() is None
 
 
-# --- what is read again -------------------------------------------------------------------------------------
+# --- which pages are read again -----------------------------------------------------------------------------
 
 
 def test_an_unchanged_build_reads_nothing(site) -> None:
@@ -104,8 +101,7 @@ def test_an_unchanged_build_reads_nothing(site) -> None:
 def test_a_word_of_prose_in_an_example_rebuilds_its_page_with_its_outputs(site) -> None:
     site.build()
     site.edit("examples/one.py", "Prose about the start", "Other words about the start")
-    built = site.build("-W")
-    assert built.status == 0, built.err
+    built = site.build_clean()
     assert built.warnings == []
     assert built.read == ["gallery/index", "gallery/one"]  # the zip of all examples is on the index
     assert "Other words about the start" in built.text("gallery/one")
@@ -123,12 +119,11 @@ def test_a_word_of_prose_in_an_example_rebuilds_its_page_with_its_outputs(site) 
 )
 def test_a_comment_or_other_quotes_keep_the_outputs(site, old: str, new: str) -> None:
     site.edit("examples/one.py", old, new)
-    built = site.build("-W")
-    assert built.status == 0, built.err
+    built = site.build_clean()
     assert "size 64" in built.text("gallery/one")
 
 
-def test_a_changed_recording_is_read_by_the_pages_that_show_it_and_no_other(site) -> None:
+def test_only_pages_that_show_a_changed_recording_are_read_again(site) -> None:
     site.build()
     trace = site.recordings / "test-gpu-9000/two/geglu_eager.json.gz"
     whole = trace.read_bytes()
@@ -138,13 +133,13 @@ def test_a_changed_recording_is_read_by_the_pages_that_show_it_and_no_other(site
     assert changed.read == ["gallery/index", "gallery/two", "read"]  # the index has the thumbnail
     assert changed.html("read") != before
     trace.write_bytes(whole)
-    os.utime(trace, (1_000_000_000, 1_000_000_000))  # as old as a checkout may make it
+    os.utime(trace, (1_000_000_000, 1_000_000_000))  # as old as a checkout may be
     back = site.build("-W")
     assert back.read == ["gallery/index", "gallery/two", "read"]
     assert back.html("read") == before
 
 
-def test_a_recording_that_is_only_newer_is_no_reason_to_read_a_page(site) -> None:
+def test_a_recording_with_a_new_time_but_the_same_content_is_not_read_again(site) -> None:
     site.build()
     for path in site.recordings.rglob("*"):
         os.utime(path)
@@ -152,7 +147,7 @@ def test_a_recording_that_is_only_newer_is_no_reason_to_read_a_page(site) -> Non
 
 
 def test_numbers_follow_the_machine_with_no_edit_to_prose(site) -> None:
-    """The numbers on a page change when another machine's recording is shown."""
+    """Another machine's recording changes the numbers on a page."""
     other = site.recordings / "other-gpu"
     shutil.copytree(site.recordings / "test-gpu-9000", other)
     data = json.loads((other / "machine.json").read_text())
@@ -161,8 +156,7 @@ def test_numbers_follow_the_machine_with_no_edit_to_prose(site) -> None:
     shutil.copyfile(other / "two/geglu_eager.json.gz", other / "one/linear_eager.json.gz")
     first = site.build("-W")
     assert "on Test GPU 9000" in first.text("read")
-    second = site.build("-W", "-D", "kinetoscope_machine=other-gpu")
-    assert second.status == 0, second.err
+    second = site.build_clean("-D", "kinetoscope_machine=other-gpu")
     assert set(second.read) == {"gallery/index", *PAGES}
     assert "on Other GPU" in second.text("read")
     assert "Recorded on Other GPU" in second.text("read")
@@ -171,21 +165,20 @@ def test_numbers_follow_the_machine_with_no_edit_to_prose(site) -> None:
     assert set(third.read) == {"gallery/index", *PAGES}
 
 
-def test_a_page_that_asked_in_vain_is_read_again_when_the_name_is_recorded(site) -> None:
+def test_a_page_with_an_unknown_name_is_read_again_when_the_name_is_recorded(site) -> None:
     site.write("docs/plain.md", "# Plain\n\n{measured}`count(later.kernels)`\n")
     assert len(site.build().warnings) == 1
     shutil.copyfile(
         site.recordings / "test-gpu-9000/one/linear_eager.json.gz",
         site.recordings / "test-gpu-9000/one/later.json.gz",
     )
-    built = site.build("-W")
-    assert built.status == 0, built.err
+    built = site.build_clean()
     assert "not measured here" not in built.text("plain")
 
 
 def test_a_page_that_lists_machines_is_read_again_when_one_is_added(site) -> None:
     site.write("docs/plain.md", "# Machines\n\n```{machines}\n```\n")
-    # on the other pages it would be one more to choose
+    # without the control, which would change the other pages too
     without = ("-W", "-D", "kinetoscope_switch=")
     first = site.build(*without)
     assert "Test GPU 9000" in first.text("plain")
@@ -195,19 +188,18 @@ def test_a_page_that_lists_machines_is_read_again_when_one_is_added(site) -> Non
 
 
 def test_md5_files_of_builds_that_executed_do_not_keep_a_page(site) -> None:
-    """Sphinx-Gallery leaves a page alone whose script has the md5 beside it, whatever the page says."""
+    """Sphinx-Gallery keeps a page, even a wrong one, if the md5 file beside it matches the script."""
     site.build()
     gallery = site.docs / "gallery"
     page = (gallery / "one.rst").read_text()
     (gallery / "one.rst").write_text(page.replace("Prose about the start", "Traceback of yesterday"))
     (gallery / "one.py.md5").write_text(get_md5sum(gallery / "one.py", mode="t"))
-    built = site.build("-W")
-    assert built.status == 0, built.err
+    built = site.build_clean()
     assert "Traceback of yesterday" not in built.text("gallery/one")
     assert (gallery / "one.rst").read_text() == page
 
 
-# --- what a page says of its recording ----------------------------------------------------------------------
+# --- what a page says about its recording -------------------------------------------------------------------
 
 
 def test_every_page_that_shows_a_recording_says_whose(site) -> None:
@@ -228,22 +220,20 @@ def test_the_page_of_an_example_without_recording_claims_none(site) -> None:
 
 
 def test_an_example_that_wrote_only_a_trace_nobody_shows_still_has_a_banner(site) -> None:
-    """A page depends on its recording even where no directive in it does."""
-    path = site.recordings / "test-gpu-9000/one/example.json"
-    data = json.loads(path.read_text())
-    for block in data["blocks"]:
-        block["rst"] = ""
-    path.write_text(json.dumps(data))
+    """A page depends on its recording even if none of its directives does."""
+    with site.example_json() as content:
+        for block in content["blocks"]:
+            block["rst"] = ""
     built = site.build("-W")
     assert "Recorded on Test GPU 9000" in built.text("gallery/one")
-    data["run_time_s"] = 77.0
-    path.write_text(json.dumps(data))
+    with site.example_json() as content:
+        content["run_time_s"] = 77.0
     built = site.build("-W")
     assert "gallery/one" in built.read
     assert "The example ran for 77 s." in built.text("gallery/one")
 
 
-# --- what is gone -------------------------------------------------------------------------------------------
+# --- what is deleted ----------------------------------------------------------------------------------------
 
 
 def test_a_deleted_example_leaves_nothing_behind(site) -> None:
@@ -253,8 +243,7 @@ def test_a_deleted_example_leaves_nothing_behind(site) -> None:
     assert b"gallery/two" in everything["searchindex.js"]
     (site.examples / "two.py").unlink()
     site.write("docs/read.md", "# Read\n\n{measured}`count(linear_eager.kernels)`\n")
-    built = site.build("-W")
-    assert built.status == 0, built.err
+    built = site.build_clean()
     assert [name for name in built.files() if "two" in name] == []
     assert b"gallery/two" not in built.files()["searchindex.js"]
     assert b"Two layers" not in built.files()["searchindex.js"]
@@ -267,8 +256,7 @@ def test_a_deleted_example_leaves_no_folder_in_dirhtml(site) -> None:
     assert (site.build("-W", builder="dirhtml").outdir / "gallery/two/index.html").is_file()
     (site.examples / "two.py").unlink()
     site.write("docs/read.md", "# Read\n\n{measured}`count(linear_eager.kernels)`\n")
-    built = site.build("-W", builder="dirhtml")
-    assert built.status == 0, built.err
+    built = site.build_clean(builder="dirhtml")
     assert not (built.outdir / "gallery/two").exists()
 
 
@@ -278,11 +266,10 @@ def test_a_figure_that_is_gone_leaves_no_picture(site) -> None:
     figure.write_bytes((site.docs / "gallery/images/sphx_glr_one_001.png").read_bytes())
     path = figure.with_name("example.json")
     text = path.read_text()
-    data = json.loads(text)
-    data["blocks"][0]["rst"] += "\n.. image:: /gallery/images/sphx_glr_one_002.png\n   :alt: a figure\n"
-    path.write_text(json.dumps(data))
-    built = site.build("-W")
-    assert built.status == 0, built.err
+    with site.example_json() as content:
+        rst = "\n.. image:: /gallery/images/sphx_glr_one_002.png\n   :alt: a figure\n"
+        content["blocks"][0]["rst"] += rst
+    built = site.build_clean()
     assert (built.outdir / "_images/sphx_glr_one_002.png").is_file()
     path.write_text(text)
     figure.unlink()
@@ -290,7 +277,7 @@ def test_a_figure_that_is_gone_leaves_no_picture(site) -> None:
     assert not (built.outdir / "_images/sphx_glr_one_002.png").exists()
 
 
-def test_traces_of_an_example_that_is_gone_are_not_there_to_be_shown(site) -> None:
+def test_a_page_cannot_show_traces_of_a_deleted_example(site) -> None:
     (site.examples / "two.py").unlink()
     built = site.build()
     assert len(built.warnings) == 1
@@ -301,6 +288,7 @@ def test_traces_of_an_example_that_is_gone_are_not_there_to_be_shown(site) -> No
 
 
 def with_links(site) -> None:
+    """Add a name in the example's code that links to torch's documentation."""
     lines = ["torch.nn.functional.linear py:function 1 generated/x.html -"]
     inventory = HEAD.encode() + b"# The remainder of this file is compressed using zlib.\n"
     (site.root / "torch.inv").write_bytes(inventory + zlib.compress("\n".join([*lines, ""]).encode()))
@@ -311,29 +299,25 @@ def with_links(site) -> None:
     )
     conf = conf.replace('"show_signature"', '"reference_url": {},\n    "show_signature"')
     (site.root / "conf.py").write_text(conf)
-    path = site.recordings / "test-gpu-9000/one/example.json"
-    data = json.loads(path.read_text())
-    found = {"module": "torch.nn.functional", "module_short": "torch.nn.functional", "name": "linear"}
-    data["code_objects"]["SIZE"] = [{**found, "is_class": False, "is_explicit": False}]
-    path.write_text(json.dumps(data))
+    linear = {"module": "torch.nn.functional", "module_short": "torch.nn.functional", "name": "linear"}
+    with site.example_json() as content:
+        content["code_objects"]["SIZE"] = [{**linear, "is_class": False, "is_explicit": False}]
 
 
 def test_names_in_code_lead_to_torch_without_torch(site) -> None:
     with_links(site)
-    built = site.build("-W")
-    assert built.status == 0, built.err
+    built = site.build_clean()
     assert 'href="https://torch.example/generated/x.html' in built.html("gallery/one")
 
 
 def test_names_of_changed_code_lead_nowhere(site) -> None:
-    """They were resolved in other code."""
+    """The names were resolved in the old code."""
     with_links(site)
     site.edit("examples/one.py", "SIZE = 64", "SIZE = 65")
     assert "torch.example" not in site.build().html("gallery/one")
 
 
 def test_a_build_with_nothing_stale_says_so(site) -> None:
-    built = site.with_gpu("Test GPU 9000").build("-W", mode="auto")
-    assert built.status == 0, built.err
+    built = site.with_gpu("Test GPU 9000").build_clean(mode="auto")
     assert "nothing to record on Test GPU 9000: every example is up to date" in built.out
     assert "recorded 0 of 0" not in built.out

@@ -1,4 +1,4 @@
-"""Whatever a kernel is called, and whatever an example prints, is text on its page."""
+"""Names of kernels and output of examples are always text on a page, never markup."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HOSTILE = {
 
 
 def hostile_trace(name: str) -> bytes:
-    """A sample whose kernels and ops have that name."""
+    """Return a sample trace in which all kernels and ops have this name."""
     document = json.loads(gzip.decompress((DATA / "linear_1024_32_64_eager.json.gz").read_bytes()))
     for event in document["traceEvents"]:
         if event.get("cat") in ("kernel", "cpu_op"):
@@ -34,7 +34,7 @@ def hostile_trace(name: str) -> bytes:
 
 
 def build_hostile(site):
-    """An example for each of these names, a page that shows its trace, and the usual page with that trace."""
+    """For each name, add an example, a page that shows its trace, and the usual page with that trace."""
     one = (site.examples / "one.py").read_text(encoding="utf-8")
     read = (site.docs / "read.md").read_text(encoding="utf-8")
     shown = read_example(site.recordings / "test-gpu-9000/one").blocks[-1].rst
@@ -94,7 +94,7 @@ def test_every_cell_of_a_table_holds_the_whole_name(hostile, parse_html) -> None
 
 
 def test_printed_lines_stay_inside_their_box(site, parse_html) -> None:
-    """Characters that some take for the end of a line do not end the box early."""
+    """Characters that Python or docutils take for line ends do not end the box."""
     site.edit(
         "examples/one.py",
         'print("size", SIZE)',
@@ -112,8 +112,7 @@ def test_printed_lines_stay_inside_their_box(site, parse_html) -> None:
 def test_what_a_number_was_computed_from_is_text_too(site, parse_html) -> None:
     expression = 'count(linear_eager.ops["aten::t"]) < 9 and 1 > 0'
     site.write("docs/plain.md", f"# Plain\n\n{{measured}}`{expression}`\n")
-    built = site.build("-W")
-    assert built.status == 0, built.err
+    built = site.build_clean()
     titles = [
         attrs["title"] for _, attrs in parse_html(built.html("plain")).tags if "ks-measured" in str(attrs)
     ]

@@ -1,4 +1,4 @@
-"""What lies beside the pages so that their timelines can be walked into, whoever builds, however often."""
+"""The files beside the pages that make timelines interactive, for every builder and after rebuilds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def beside(built) -> dict[str, bytes]:
 
 
 def tools(built, parse_html, page: str) -> list[dict[str, str]]:
-    """Each box of tools on a page, its link included."""
+    """Return the attributes of each toolbar on a page and of its download link."""
     tags = parse_html(built.html(page)).tags
     boxes = [i for i, (_, attrs) in enumerate(tags) if attrs.get("class") == "ks-tools"]
     assert all(tags[i + 1][0] == "a" for i in boxes)
@@ -43,10 +43,10 @@ def tools(built, parse_html, page: str) -> list[dict[str, str]]:
         ("singlehtml", ("index",)),
     ],
 )
-def test_the_whole_trace_lies_beside_the_pages(
+def test_the_whole_trace_is_beside_the_pages(
     site, laid_out, parse_html, builder: str, pages: tuple[str, ...]
 ) -> None:
-    """A page's addresses lead there, from wherever the builder put it."""
+    """The URLs on a page are right, wherever the builder put the page."""
     built = laid_out(builder)
     assert set(beside(built)) == FILES
     for page in pages:
@@ -76,13 +76,13 @@ def load_path(site, name: str) -> Path:
 
 
 @pytest.mark.parametrize("builder", ["epub", "json"])
-def test_only_beside_those_of_a_site(laid_out, builder: str) -> None:
+def test_only_sites_have_these_files(laid_out, builder: str) -> None:
     built = laid_out(builder)
     assert not beside(built)
     assert not [name for name, data in built.files().items() if b"ks-tools" in data and "_static" not in name]
 
 
-def test_what_does_not_change_is_not_written_again(site) -> None:
+def test_unchanged_files_are_not_written_again(site) -> None:
     built = site.build("-W")
     path = built.outdir / "_kinetoscope" / MACHINE / "linear_eager.js"
     other = path.with_name("geglu_eager.js")
@@ -95,14 +95,14 @@ def test_what_does_not_change_is_not_written_again(site) -> None:
     assert other.read_bytes() == content
 
 
-def test_what_no_page_shows_any_more_is_taken_out(site) -> None:
+def test_files_that_no_page_shows_any_more_are_deleted(site) -> None:
     site.write("docs/plain.md", "# Plain\n\n```{timeline} geglu_eager\n```\n")
     site.build("-W")
     (site.examples / "two.py").unlink()
     site.write("docs/read.md", "# Read\n\nText.\n")
     built = site.build()
     left = {name for name in FILES if "linear" in name}
-    assert set(beside(built)) == left, "the example two is gone, and the trace it had written"
+    assert set(beside(built)) == left, "example two and its trace are gone"
     (site.examples / "one.py").unlink()
     site.write("docs/plain.md", "# Plain\n\nText.\n")
     site.write("docs/index.md", "# Miniature\n\nText.\n\n```{toctree}\nread\nplain\n```\n")
@@ -118,8 +118,7 @@ def test_several_processes_give_the_same(site, new_site) -> None:
             f"---\norphan: true\n---\n# More {number}\n\n```{{timeline}} linear_eager\n```\n",
         )
     one = site.build("-W", "-j", "1", out="one")
-    several = site.build("-W", "-j", "2", out="several")
-    assert several.status == 0, several.err
+    several = site.build_clean("-j", "2", out="several")
     assert beside(one) == beside(several) and set(beside(one)) == FILES
     assert one.html("more/3") == several.html("more/3")
 
@@ -127,17 +126,14 @@ def test_several_processes_give_the_same(site, new_site) -> None:
 @pytest.mark.parametrize(
     "directive", ["profiler-table", "dispatch-chain", "timeline"], ids=["table", "chain", "timeline"]
 )
-def test_whatever_shows_a_trace_says_whose_events_it_shows(site, parse_html, directive: str) -> None:
-    """Its lines name their events by their places in the file."""
-    for name in ("one", "two"):
-        path = site.recordings / MACHINE / name / "example.json"
-        data = json.loads(path.read_text())
-        for block in data["blocks"]:
-            block["rst"] = ""
-        path.write_text(json.dumps(data))
+def test_everything_that_shows_a_trace_names_it(site, parse_html, directive: str) -> None:
+    """Rows and lines name their events by index in that trace."""
+    for stem in ("one", "two"):
+        with site.example_json(stem) as content:
+            for block in content["blocks"]:
+                block["rst"] = ""
     site.write("docs/read.md", f"# Read\n\n```{{{directive}}} linear_eager\n```\n")
-    built = site.build("-W")
-    assert built.status == 0, built.err
+    built = site.build_clean()
     assert set(beside(built)) == {name for name in FILES if "linear_eager" in name}
     tags = parse_html(built.html("read")).tags
     whose = {attrs["data-trace"] for _, attrs in tags if "data-trace" in attrs}
@@ -163,8 +159,7 @@ def test_whatever_shows_a_trace_says_whose_events_it_shows(site, parse_html, dir
 
 def test_the_rows_of_a_comparison_name_the_events_of_both(site, parse_html) -> None:
     site.write("docs/read.md", "# Read\n\n```{trace-compare} linear_eager geglu_eager\n:by: op\n```\n")
-    built = site.build("-W")
-    assert built.status == 0, built.err
+    built = site.build_clean()
     tags = parse_html(built.html("read")).tags
     [table] = [attrs for _, attrs in tags if attrs.get("class") == "ks-table"]
     keys = [f"{MACHINE}/{name}" for name in ("linear_eager", "geglu_eager")]
@@ -182,7 +177,7 @@ def test_the_rows_of_a_comparison_name_the_events_of_both(site, parse_html) -> N
     assert both, "some op is in both"
 
 
-def test_an_odd_name_does_no_harm_to_an_address(site, parse_html) -> None:
+def test_an_odd_name_is_quoted_in_urls(site, parse_html) -> None:
     name = "a#b%"
     old = site.recordings / MACHINE / "one"
     [path] = old.glob("linear_eager.json.gz")
@@ -195,18 +190,17 @@ def test_an_odd_name_does_no_harm_to_an_address(site, parse_html) -> None:
 
 
 @pytest.mark.parametrize("by", ["kernel", "op"])
-def test_a_comparison_tells_the_viewer_what_belongs_together(site, parse_html, by: str) -> None:
+def test_a_comparison_gives_the_viewer_the_pairs_of_events(site, parse_html, by: str) -> None:
     site.write(
         "docs/read.md",
         f"# Read\n\n```{{trace-compare}} linear_eager geglu_eager\n:by: {by}\nWhat came of it.\n```\n",
     )
-    built = site.build("-W")
-    assert built.status == 0, built.err
+    built = site.build_clean()
     page = built.html("read")
     [text] = re.findall(r'<script type="application/json" class="ks-pairs">(.*?)</script>', page)
-    found = json.loads(text)
+    shown = json.loads(text)
     figures = [attrs["id"] for tag, attrs in parse_html(page).tags if tag == "figure"]
-    assert found["figures"] == figures and len(figures) == 2
+    assert shown["figures"] == figures and len(figures) == 2
     for figure, name in zip(figures, ("linear_eager", "geglu_eager"), strict=True):
         whole = page.partition(f'id="{figure}"')[2].partition("</figure>")[0]
         assert f'data-trace="{MACHINE}/{name}"' in whole
@@ -217,7 +211,7 @@ def test_a_comparison_tells_the_viewer_what_belongs_together(site, parse_html, b
         (pair.change, tuple(e.index for e in pair.events_before), tuple(e.index for e in pair.events_after))
         for pair in pairs
     }
-    assert {(pair["change"], *map(tuple, pair["places"])) for pair in found["pairs"]} == expected
-    told = {index for pair in found["pairs"] if pair["told"] for index in pair["places"][0]}
+    assert {(pair["change"], *map(tuple, pair["places"])) for pair in shown["pairs"]} == expected
+    told = {index for pair in shown["pairs"] if pair["told"] for index in pair["places"][0]}
     kinds = {event.kind for event in traces[0].events if event.index in told}
     assert kinds == ({Kind.OP} if by == "op" else {Kind.KERNEL})
