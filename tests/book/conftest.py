@@ -278,6 +278,13 @@ class Site:
         self.patch.syspath_prepend(str(folder))
         return self
 
+    def with_sources(self) -> Site:
+        """Name two sources in conf.py: HF2, which has a URL, and WIKI."""
+        conf = (self.root / "conf.py").read_text(encoding="utf-8")
+        sources = {"HF2": ("A post", "https://example.org/post"), "WIKI": ("An entry", "")}
+        self.write("conf.py", f"{conf}\nkinetoscope_sources = {sources}\n")
+        return self
+
     def recorded(self, stem: str, text: str, *outputs: str, files: Mapping[str, bytes] | None = None) -> None:
         """Add an example and its recording without running it; ``outputs`` is the reST of its blocks."""
         blocks = read_script(self.write(f"examples/{stem}.py", text)).blocks

@@ -7,7 +7,7 @@ import pytest
 
 @pytest.mark.parametrize("builder", ["text", "gettext", "dummy", "linkcheck", "xml"])
 def test_nothing_is_executed(site, builder: str) -> None:
-    """Not even on a GPU with an example to record: only for the site are examples recorded."""
+    """Only builds of a site record, so these do not, even on a GPU with an example to record."""
     site.with_gpu("Another GPU")
     one = (site.examples / "one.py").read_text()
     site.write("examples/one.py", one + '\nraise RuntimeError("executed")\n')

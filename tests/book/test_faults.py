@@ -137,10 +137,6 @@ IN_GALLERY = {
 
 # --- sentences that are malformed or false ------------------------------------------------------------------
 
-SOURCES = (
-    '\nkinetoscope_sources = {"HF2": ("A post", "https://example.org/post"), "WIKI": ("An entry", "")}\n'
-)
-
 
 def claim(name: str, expect: str) -> str:
     value = ":value: time(linear_eager.kernels)"
@@ -214,7 +210,7 @@ def page_of(kind: str, case: str, cases: Any) -> str:
 
 def prepare(site) -> None:
     """Add the pages and examples into which :func:`spoil` puts the faults."""
-    site.write("conf.py", (site.root / "conf.py").read_text(encoding="utf-8") + SOURCES)
+    site.with_sources()
     pages = [page_of("myst", case, IN_MYST) for case in IN_MYST]
     pages += [page_of("sentence", case, SENTENCES) for case in SENTENCES]
     pages += [page_of("damaged", case, DAMAGED) for case in DAMAGED]

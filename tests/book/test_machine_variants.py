@@ -160,10 +160,8 @@ def text_on(html: str, number: int) -> str:
 def add_other(site):
     """Add a second machine to the book: slower, older, and without ``two.py``."""
     write_other(site)
-    conf = (site.root / "conf.py").read_text(encoding="utf-8")
-    site.write("conf.py", conf + '\nkinetoscope_sources = {"WIKI": ("An entry", "")}\n')
     site.write("docs/read.md", PAGE)
-    return site
+    return site.with_sources()
 
 
 @pytest.fixture
@@ -174,9 +172,7 @@ def two(site):
 @pytest.fixture(scope="module")
 def built(build_once: Callable):
     """The book with two machines, built once for tests that only read it."""
-    built = build_once("two-machines", lambda site: add_other(site).build("-W"))
-    assert built.status == 0, built.err
-    return built
+    return build_once("two-machines", lambda site: add_other(site).build_clean())
 
 
 def write_other(site, name: str = OTHER, gpu: str = "Other GPU 1", times: float = 3) -> None:

@@ -131,7 +131,7 @@ def test_every_page_at_every_width_light_and_dark(website, browser, served, scre
     with Visit(browser, served, "light") as visit:
         for name in website.names()[part::PARTS]:
             timelines = len(website.page(name).by_class("ks-timeline", "figure"))
-            # What scrolls when the page is opened becomes focusable then: open it at the smallest size.
+            # The theme makes what scrolls focusable when the page opens, so open it at the smallest size.
             visit.page.set_viewport_size({"width": SIZES[0][0], "height": SIZES[0][1]})
             visit.open(name)
             stretch(visit, name)

@@ -132,7 +132,7 @@ class Visit:
         faults = [*self.faults]  # closing may break off requests
         self.context.close()
         if error is None and not self.expect_faults:
-            assert faults == []
+            assert faults == [], "\n".join(faults)
 
 
 @contextmanager

@@ -6,6 +6,7 @@
 import atexit
 import functools
 import gzip
+import importlib.util
 import json
 import os
 import select
@@ -16,10 +17,20 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
+import kinetoscope
+
 FOLDER = Path(os.environ.get("KINETOSCOPE_EXAMPLES") or Path(__file__).parents[2] / "examples")
-# A run that takes more seconds than this hangs. The longest needs a small part of it on a quiet machine.
+# Seconds after which a run counts as hanging. Even the longest needs far less on a quiet machine.
 LIMIT = 900
 NO_GPU = "No GPU found: running on the CPU; the traces will show no stream."
+
+
+def require_torch() -> None:
+    """Fail the test if torch is not installed."""
+    if importlib.util.find_spec("torch") is None:
+        pytest.fail("torch is not installed: install it (pip install torch), or run pytest -m 'not torch'")
 
 
 def source_of(script: str) -> Path:
@@ -62,13 +73,15 @@ INTERPRETED = ("03_kernels_mlp", "04_pointwise_geglu", "04_dual_gemm", "04_fused
 
 
 def run_lesson(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
-    """Run an example without flags, that is its whole lesson, at sizes for a CPU."""
+    """Run an example without flags, which is its whole lesson, at sizes for a CPU; it must succeed."""
     text = source_of(script).read_text(encoding="utf-8")
     for size, smaller in SMALLER.get(script, {}).items():
         assert text.count(size) == 1, f"{script} has {size!r} {text.count(size)} times"
         text = text.replace(size, smaller)
     (folder / f"{script}.py").write_text(text, encoding="utf-8")
-    return run_file(folder, f"{script}.py", compiles=script not in INTERPRETED)
+    done = run_file(folder, f"{script}.py", compiles=script not in INTERPRETED)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done
 
 
 def run(folder: Path, script: str, *flags: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -159,6 +172,15 @@ class Started:
 _started = functools.cache(Started)
 
 
+def traces_in(folder: Path, printed: str) -> list[kinetoscope.Trace]:
+    """Load all traces of a run, of which there is at least one, and check that it printed their paths."""
+    paths = sorted((folder / "traces").glob("*.json.gz"))
+    assert paths, f"no trace in {folder}"
+    for path in paths:
+        assert f"Trace: {Path('traces') / path.name}" in printed, f"{path.name} is not in: {printed}"
+    return [kinetoscope.load(path) for path in paths]
+
+
 def events(path: Path) -> list[dict]:
     """Return the events of a trace as in its JSON."""
     return json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
@@ -217,8 +239,8 @@ def check_refused(cases: Bad, answers: list[tuple[int, str]]) -> None:
     """Check that each command line of a script, see ``parse_all``, ended with status 2 and its message."""
     for (flags, message), (code, errors) in zip(BAD_FOR_ALL + cases, answers, strict=True):
         assert code == 2, f"{flags}: {code} {errors}"
-        assert errors.startswith("usage: "), flags
-        assert message in errors.splitlines()[-1], flags
+        assert errors.startswith("usage: "), f"{flags}: {errors}"
+        assert message in errors.splitlines()[-1], f"{flags}: {errors}"
 
 
 # In a notebook sys.argv belongs to the kernel, and there is no __file__.

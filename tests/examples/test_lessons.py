@@ -9,9 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from downloaded import events, named, run_lesson
-
-import kinetoscope
+from downloaded import events, named, run_lesson, traces_in
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -35,19 +33,13 @@ def table(path: Path) -> list[dict[str, str]]:
 )
 def test_lesson(tmp_path, script):
     done = run_lesson(tmp_path, script)
-    assert done.returncode == 0, done.stderr[-3000:]
-    paths = sorted((tmp_path / "traces").glob("*.json.gz"))
-    assert paths
-    for path in paths:
-        assert f"Trace: {Path('traces') / path.name}" in done.stdout
-        kinetoscope.load(path)
+    assert traces_in(tmp_path, done.stdout)
 
 
 @pytest.mark.torch
 @pytest.mark.slow
 def test_lesson_on_kernels(tmp_path):
     done = run_lesson(tmp_path, "03_kernels_mlp")
-    assert done.returncode == 0, done.stderr
     assert "Liger's kernel needs a GPU" in done.stdout
     files = sorted(path.name for path in (tmp_path / "traces").iterdir())
     assert files == [
@@ -65,7 +57,6 @@ def test_lesson_on_kernels(tmp_path):
 @pytest.mark.slow
 def test_lesson_on_regimes(tmp_path):
     done = run_lesson(tmp_path, "05_regimes")
-    assert done.returncode == 0, done.stderr
     assert "Without a GPU: " in done.stdout
     traces = tmp_path / "traces"
     assert sorted(path.name for path in traces.iterdir()) == [
@@ -110,7 +101,6 @@ def test_lesson_on_regimes(tmp_path):
 @pytest.mark.slow
 def test_lesson_on_recompiles(tmp_path):
     done = run_lesson(tmp_path, "05_recompiles")
-    assert done.returncode == 0, done.stderr
     assert "Liger's kernel needs a GPU" in done.stdout
     traces = tmp_path / "traces"
     assert sorted(path.name for path in traces.iterdir()) == [

@@ -6,9 +6,7 @@ tests/examples tests the scripts' flags, messages and bad arguments.
 from __future__ import annotations
 
 import ast
-import importlib.util
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -17,8 +15,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
-import kinetoscope
+from downloaded import environment, require_torch, traces_in
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
@@ -30,37 +27,20 @@ NOTEBOOK = "02_linear"
 
 @pytest.fixture
 def _torch() -> None:
-    if importlib.util.find_spec("torch") is None:
-        pytest.fail("torch is not installed: install it (pip install torch), or run pytest -m 'not torch'")
+    require_torch()
 
 
 def run(folder: Path, file: str, *flags: str) -> subprocess.CompletedProcess[str]:
-    kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "TRITON_INTERPRET")}
     return subprocess.run(
         [sys.executable, file, *flags],
         cwd=folder,
-        env=kept
-        | {
-            "CUDA_VISIBLE_DEVICES": "",
-            "MPLBACKEND": "Agg",
-            "PYTHONIOENCODING": "utf-8",
-            "TORCHINDUCTOR_COMPILE_THREADS": "1",
-        },
+        env=environment(PYTHONIOENCODING="utf-8"),
         capture_output=True,
         text=True,
         encoding="utf-8",
         timeout=900,
         check=False,
     )
-
-
-def traces_in(folder: Path, printed: str) -> list[kinetoscope.Trace]:
-    """Load all traces of a run, and check that it printed the path of each."""
-    paths = sorted((folder / "traces").glob("*.json.gz"))
-    assert paths
-    for path in paths:
-        assert f"Trace: {Path('traces') / path.name}" in printed
-    return [kinetoscope.load(path) for path in paths]
 
 
 # --- what the pages offer -----------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ def test_the_tests_of_what_was_added_pass(extended: Path) -> None:
         *("-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "no:xdist"),
         *("tests/measure/test_tables.py", "tests/trace/test_kinds.py", "tests/book/test_reference.py"),
         *("tests/examples/test_examples.py", "-k"),
-        "test_the_spread or test_kernels_of_my_gpu or option or 06_softmax or every_snippet",
+        "test_the_spread or test_kernels_of_my_gpu or option or 06_softmax",
     )
     assert done.returncode == 0, done.stdout[-3000:]
     for name in ("the_spread", "kernels_of_my_gpu", "each_is_tried", "[06_softmax]"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 from dataclasses import replace
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from altered import leave_out
+from downloaded import require_torch
 
 EXAMPLE = "02_linear"
 
@@ -17,8 +17,7 @@ EXAMPLE = "02_linear"
 @pytest.mark.torch
 @pytest.mark.slow
 def test_a_live_build_and_its_replay_are_byte_identical(own_tree, built) -> None:
-    if importlib.util.find_spec("torch") is None:
-        pytest.fail("torch is not installed: install it (pip install torch), or run pytest -m 'not torch'")
+    require_torch()
     leave_out(own_tree / "docs", "use", "reference")
     book = replace(built, tree=own_tree)
     live = book.again("live", "-D", "kinetoscope_mode=live", "-D", f"kinetoscope_only={EXAMPLE}", torch=True)
