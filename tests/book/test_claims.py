@@ -228,7 +228,7 @@ def test_the_command_line_fails_for_claims_only(judged, capsys) -> None:
     assert "1 claim, 1 of which fails;" in capsys.readouterr().out
     (built.outdir / "claims.json").write_text("{", encoding="utf-8")
     assert main(["claims", str(built.outdir)]) == 2
-    assert "is no claims.json" in capsys.readouterr().err
+    assert "is not a claims.json" in capsys.readouterr().err
     assert main(["claims", str(judged.root / "nowhere")]) == 2
     assert "build the book first" in capsys.readouterr().err
 

@@ -185,7 +185,7 @@ SENTENCES = {
 DAMAGED = {
     "an empty trace": (b"", "the file is empty"),
     "a trace that is cut off": (b"\x1f\x8b\x08\x00", "cut off"),
-    "JSON that is no trace": (b'{"a": 1}', "no trace"),
+    "JSON that is not a trace": (b'{"a": 1}', "no trace"),
     "no JSON": (b"]", "JSON"),
 }
 

@@ -69,7 +69,7 @@ def small() -> Callable[[str], Path]:
     """Finds the small input with this number."""
 
     def find(number: str) -> Path:
-        # Number 23 is no trace: it is the rows of a table that torch printed.
+        # Number 23 is not a trace: it is the rows of a table that torch printed.
         [path] = (DATA / ("other" if number == "23" else "small")).glob(f"{number}_*")
         return path
 

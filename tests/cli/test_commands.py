@@ -130,8 +130,8 @@ def test_totals_leave_annotations_out(run: Run, small: Find) -> None:
         (["--step", "9"], "no step 9; the trace has steps: 2, 3, 4"),
         (["--sort", "colour"], "no column 'colour' in a table by op; there are: name, calls"),
         (["--by", "colour"], "invalid choice: 'colour'"),
-        (["--limit", "0"], "0 is no number of rows"),
-        (["--max-bytes", "many"], "many is no number of bytes"),
+        (["--limit", "0"], "0 is not a number of rows"),
+        (["--max-bytes", "many"], "many is not a number of bytes"),
         (["--csv", "--json"], "not allowed with"),
     ],
 )
@@ -184,11 +184,11 @@ def test_dark_is_dark_and_width_is_kept(run: Run, sample: Find, tmp_path: Path) 
     ("options", "says"),
     [
         (["-o", "x.gif"], "written as .svg, .png, .pdf"),
-        (["-o", "no/such/x.svg"], "is no folder"),
+        (["-o", "no/such/x.svg"], "is not a folder"),
         (["-o", "x.svg", "--step", "9"], "no step 9"),
-        (["-o", "x.svg", "--step", "last"], "'last' is no step"),
+        (["-o", "x.svg", "--step", "last"], "'last' is not a step"),
         (["-o", "x.svg", "--zoom", "aten::nothing"], "nothing is called 'aten::nothing'"),
-        (["-o", "x.svg", "--width", "3"], "3 is no width"),
+        (["-o", "x.svg", "--width", "3"], "3 is not a width"),
     ],
 )
 def test_a_picture_that_cannot_be(

@@ -81,7 +81,7 @@ def test_figure_has_two_drawings_and_a_legend_of_what_is_there(sample) -> None:
     legend = ["".join(li.itertext()) for li in root.iter("li")]
     assert legend == ["annotation", "op", "runtime call", "GEMM kernel", "other kernel", "copy, memset",
                       "stream idle", "launch", "highlighted", "outside the step"]  # fmt: skip
-    with pytest.raises(ValueError, match="id for a figure"):
+    with pytest.raises(ValueError, match="is not an id"):
         draw_figure(sample("empty"), ident='x" onload="')
     with pytest.raises(LayoutError):
         draw_figure(sample("empty"), TimelineOptions(steps=1), ident="x")

@@ -39,7 +39,7 @@ _N = TypeVar("_N", bound=_Number)
 def count(events: Iterable[Event | Step], pattern: str | None = None) -> Count:
     """How many of ``events`` there are, or how many whose name matches ``pattern`` (``*`` and ``?``).
 
-    A step counts as its ``ProfilerStep#n``.  Raises ``TypeError`` for anything that is no event.
+    A step counts as its ``ProfilerStep#n``.  Raises ``TypeError`` for anything that is not an event.
 
     >>> import kinetoscope
     >>> trace = kinetoscope.load("docs/recordings/nvidia-h200/02_linear/linear_eager.json.gz")

@@ -185,7 +185,7 @@ def trace_of(function: Callable[..., object], /, *args: Any, warmup: int = 1, **
 
     Raises ``ImportError`` where there is no torch; :class:`TraceError` if a profiler is already running, or
     if the function starts one or returns something to await; ``TypeError`` and ``ValueError`` for a
-    ``warmup`` that is no number of calls; and whatever the function raises.
+    ``warmup`` that is not a number of calls; and whatever the function raises.
     """
     _check(function, warmup)
     import torch

@@ -158,7 +158,7 @@ class PublicTrace(Trace):
         first; ``limit`` the most rows, 1 or more.
 
         Raises ``ValueError``, which lists what there is, for a view, step or column that does not exist, and
-        for a limit that is no number of rows; ``TypeError`` for a step that is no number.
+        for a limit that is not a number of rows; ``TypeError`` for a step that is not a number.
 
         >>> import kinetoscope
         >>> trace = kinetoscope.load("docs/recordings/nvidia-h200/02_linear/linear_eager.json.gz")

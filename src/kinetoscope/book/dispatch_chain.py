@@ -61,7 +61,7 @@ def _item(event: Event, key: str) -> nodes.list_item:
     line += nodes.literal("", short_name(event.name), classes=[f"ks-chain-{event.kind.value}"])
     line += nodes.Text(f" {printed(event.dur, 'ns')}")
     if event.kind.on_gpu and event.launch_delay is not None:
-        line += nodes.Text(f", {printed(event.launch_delay, 'ns')} after the begin of its launch")
+        line += nodes.Text(f", {printed(event.launch_delay, 'ns')} after the start of its launch")
     below = [*(child for child in event.children if child.kind is not Kind.PYTHON), *event.activities]
     item = nodes.list_item("", nodes.paragraph("", "", line))
     if below:

@@ -34,7 +34,7 @@ def warn(subtype: str, message: str, location: str | None) -> None:
 
 
 def file_location(path: Path, line: int, root: Path) -> str:
-    """``examples/02_linear.py:40``: a location in a file that is no document.
+    """``examples/02_linear.py:40``: a location in a file that is not a document.
 
     ``line`` 0 becomes 1: Sphinx would take a location without a line for the name of a document.
     """

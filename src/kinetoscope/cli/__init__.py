@@ -34,8 +34,8 @@ COMMANDS = {
 EXIT_STATUSES = {
     0: "It was done. Of `assert` and `claims`: every condition holds.",
     1: "`assert`: a condition does not hold. `claims`: a claim fails.",
-    2: "It cannot be done: wrong arguments, a file that is not there or is no trace, a name or a step that "
-    "the trace does not have. One line on standard error says what to do.",
+    2: "It cannot be done: wrong arguments, a file that is not there or is not a trace, a name or a step "
+    "that the trace does not have. One line on standard error says what to do.",
     3: "With `--strict`: the trace has findings. `summary` prints all it has to say; any other command "
     "prints the findings on standard error, a line each, and does nothing else.",
     70: "A fault of Kinetoscope's own. With `KINETOSCOPE_DEBUG=1` it says where.",
@@ -131,5 +131,5 @@ def size(text: str) -> int:
     except (ValueError, OverflowError):
         count = 0
     if count <= 0:
-        raise argparse.ArgumentTypeError(f"{text} is no number of bytes; write 500M or 10G")
+        raise argparse.ArgumentTypeError(f"{text} is not a number of bytes; write 500M or 10G")
     return count

@@ -103,7 +103,7 @@ def finding_dict(finding: Finding) -> dict[str, object]:
 
 
 def width() -> int | None:
-    """Columns of the terminal; None where standard output is no terminal, and so nothing is cut."""
+    """Columns of the terminal; None where standard output is not a terminal, and so nothing is cut."""
     if not sys.stdout.isatty():
         return None
     import shutil

@@ -34,7 +34,7 @@ def read_trace(options: argparse.Namespace, path: str, *, shows_findings: bool =
     """The trace at ``path``.  Prints its findings on standard error, a line each.
 
     With ``shows_findings`` the command reports them itself: nothing is printed here, and ``--strict`` is left
-    to the command.  Raises :class:`~kinetoscope.trace.TraceError` for a file that is no trace,
+    to the command.  Raises :class:`~kinetoscope.trace.TraceError` for a file that is not a trace,
     :class:`Refusal` where there is no pipe, :class:`Strict` where findings are errors.
     """
     with spinner(f"reading {path if path != '-' else PIPE}"):
@@ -89,7 +89,7 @@ def refuse_existing(path: Path, *, force: bool) -> None:
     if not force and (path.exists() or path.is_symlink()):
         raise Refusal(f"{path} exists; choose another name, or --force to overwrite it.")
     if not path.parent.is_dir():
-        raise Refusal(f"{path.parent} is no folder; make it first.")
+        raise Refusal(f"{path.parent} is not a folder; make it first.")
 
 
 def write_whole(path: Path, write: Callable[[Path], object], *, force: bool = False) -> None:

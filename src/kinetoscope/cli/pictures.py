@@ -32,7 +32,7 @@ def steps(text: str) -> StepChoice:
     try:
         numbers = tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no step; write 3, or 2,3, or all") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a step; write 3, or 2,3, or all") from None
     return numbers[0] if len(numbers) == 1 else numbers
 
 
@@ -64,7 +64,7 @@ def pixels(text: str) -> int:
     """A picture's width in px, 200 to 20,000.  Raises ``ArgumentTypeError`` for anything else."""
     number = int(text) if text.isdecimal() else 0
     if not 200 <= number <= 20_000:
-        raise argparse.ArgumentTypeError(f"{text} is no width; give 200 to 20000 px")
+        raise argparse.ArgumentTypeError(f"{text} is not a width; give 200 to 20000 px")
     return number
 
 

@@ -55,7 +55,7 @@ def row_limit(text: str) -> int:
     """A number of rows, 1 or more.  Raises ``ArgumentTypeError`` for anything else."""
     number = int(text) if text.isdecimal() else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no number of rows; give 1 or more")
+        raise argparse.ArgumentTypeError(f"{text} is not a number of rows; give 1 or more")
     return number
 
 

@@ -70,7 +70,7 @@ def run_claims(options: argparse.Namespace) -> int:
     except OSError as error:
         raise Refusal(f"{path}: {error.strerror}; build the book first (nox -s docs).") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise Refusal(f"{path} is no claims.json ({error}); build the book again.") from error
+        raise Refusal(f"{path} is not a claims.json ({error}); build the book again.") from error
     claims, reported = (sum(item["kind"] == kind for item in items) for kind in ("claim", "reported"))
     say(
         f"{claims} {'claim' if claims == 1 else 'claims'}, {failed or 'none'} of which "

@@ -68,7 +68,7 @@ def draw_figure(
     ``ident`` that is no HTML id.
     """
     if not re.fullmatch(r"[A-Za-z][\w.:-]*", ident):
-        raise ValueError(f"{ident!r} is no id for a figure: use a letter, then letters, digits, . : _ or -")
+        raise ValueError(f"{ident!r} is not an id: use a letter, then letters, digits, . : _ or -")
     wide, narrow = (lay_out(trace, options, width=width) for width in (WIDE_PX, NARROW_PX))
     title = title or (f"{name}: " if name else "") + headline(trace, wide)
     description = describe(trace, wide)

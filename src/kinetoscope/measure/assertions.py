@@ -49,7 +49,7 @@ def measure(trace: Trace, expression: str) -> Value:
 def check(trace: Trace, expression: str) -> Check:
     """Whether a condition holds of ``trace``.
 
-    Raises :class:`ExpressionError` for what is no condition or cannot be computed.
+    Raises :class:`ExpressionError` for what is not a condition or cannot be computed.
     """
     names = vocabulary_of(trace)
     value = evaluate(expression, names)

@@ -91,7 +91,8 @@ def _result(value: Any, expression: str) -> Value:
     if isinstance(value, (int, float)):
         return quantity(value)
     raise ExpressionError(
-        f"{expression.strip()!r} is no number, text or truth value; take count(…), time(…) or names(…) of it."
+        f"{expression.strip()!r} is not a number, text or truth value; take count(…), time(…) or names(…) "
+        "of it."
     )
 
 
@@ -141,7 +142,7 @@ class _Evaluator:
     def _constant(self, node: ast.Constant) -> Any:
         if node.value is None or isinstance(node.value, (bool, int, float, str)):
             return node.value
-        raise ExpressionError(f"{ast.unparse(node)!r} is no number or text that may stand here.")
+        raise ExpressionError(f"{ast.unparse(node)!r} is not a number or text that may stand here.")
 
     def _name(self, node: ast.Name) -> Any:
         try:
@@ -207,7 +208,7 @@ class _Evaluator:
         elif isinstance(node, ast.Attribute):
             method = self._attribute(node)
             if not inspect.ismethod(method):
-                raise ExpressionError(f"{source} is no function; leave the parentheses out.")
+                raise ExpressionError(f"{source} is not a function; leave the parentheses out.")
         else:
             raise ExpressionError(f"{source!r} cannot be called.")
         return method, f"{source}(…)"

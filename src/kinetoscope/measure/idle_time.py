@@ -1,14 +1,14 @@
 """What the GPU waited for while it was idle.
 
 A *gap* is a stretch of time in which no GPU activity ran on any stream: from the end of the last one to the
-begin of the next.  Its cause is what the CPU was doing before it launched that next activity.  A gap may have
-several causes, one after the other, and their times add up to the gap.  With ``g`` the begin of the gap,
-``a`` the next activity, and ``c`` the begin of the call that launched it:
+start of the next.  Its cause is what the CPU was doing before it launched that next activity.  A gap may have
+several causes, one after the other, and their times add up to the gap.  With ``g`` the start of the gap,
+``a`` the next activity, and ``c`` the start of the call that launched it:
 
 - ``a`` was already in the queue at ``g`` (its call had returned, or had started something before): the whole
   gap is ``queued``.  The GPU was handing over from one to the next, or ``a`` waited for another stream.
 - ``c`` was before ``g``, and the call was still running: the whole gap is ``launch``.
-- ``c`` was after ``g``: from ``c`` to the begin of ``a`` is ``launch``, and what comes before is ``cpu``.
+- ``c`` was after ``g``: from ``c`` to the start of ``a`` is ``launch``, and what comes before is ``cpu``.
   But if the stream ran dry *while the CPU was in a call that waited for it*, the time up to the return of
   that call is ``sync``.
 - The file doesn't say what launched ``a``: the whole gap is ``unknown``.
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 Cause = Literal["cpu", "launch", "sync", "queued", "end", "unknown"]
 CAUSES: dict[Cause, str] = {
     "cpu": "the CPU had not begun to launch what ran next",
-    "launch": "what ran next was being launched, from the begin of the call that did it",
+    "launch": "what ran next was being launched, from the start of the call that did it",
     "sync": "the GPU had run dry, and the CPU was still in the call in which it waited for that",
     "queued": "what ran next was in the queue already",
     "end": "nothing ran any more in the step",
@@ -168,7 +168,7 @@ def first_started(launch: NDArray[np.int32]) -> NDArray[np.intp]:
 
 
 def launch_delays(activities: Iterable[Event]) -> list[int]:
-    """ns from the begin of each launching call to the begin of what it launched, if the launch is known.
+    """ns from the start of each launching call to the start of what it launched, if the launch is known.
 
     In a graph launch only the first activity waits for the launch; each other one waits for the one before.
     """

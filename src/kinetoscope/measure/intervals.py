@@ -28,7 +28,7 @@ def busy(events: Iterable[Event]) -> int:
 
 
 def span(events: Iterable[Event]) -> int:
-    """ns from the begin of the first of ``events`` to the end of the last (0 for none)."""
+    """ns from the start of the first of ``events`` to the end of the last (0 for none)."""
     bounds = [(event.start, event.end) for event in events]
     if not bounds:
         return 0

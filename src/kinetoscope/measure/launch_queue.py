@@ -33,7 +33,7 @@ def launches_at(columns: Columns, gpu: NDArray[np.intp]) -> NDArray[np.int64]:
 class Queues:
     """The streams of a trace and what was in them.
 
-    An activity is in its stream's queue from the begin of the call that launched it to its own end: on its
+    An activity is in its stream's queue from the start of the call that launched it to its own end: on its
     way, waiting, or running.
     """
 
@@ -46,7 +46,7 @@ class Queues:
         self.depth: dict[int, int] = {}
         """How many other activities were in the stream's queue when the activity at a position was launched.
 
-        These are the ones that were launched before, by any step, and had not finished at the begin of the
+        These are the ones that were launched before, by any step, and had not finished at the start of the
         launching call.  If that call launched several (a graph), those before the activity count too.
         """
         self._in: dict[int, _Ramp] = {}

@@ -158,7 +158,7 @@ def quantity(value: Any) -> Quantity:
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return Quantity(value, "number")
-    raise UnitError(f"{describe(value)} is no number; take count(…), time(…) or another measure of it.")
+    raise UnitError(f"{describe(value)} is not a number; take count(…), time(…) or another measure of it.")
 
 
 def middle(values: Sequence[Number]) -> Number:

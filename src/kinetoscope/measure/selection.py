@@ -175,7 +175,7 @@ class TraceView(_Collections):
     def _parts(self) -> list[tuple[str, list[Event]]]:
         """(label, CPU events and GPU activities) of each step; the whole trace where it has no steps.
 
-        A step's own range is no annotation of the program's, and isn't among them.
+        A step's own range is not an annotation of the program's, and isn't among them.
         """
         if not self.recorded:
             on_cpu = self.trace.of(Kind.ANNOTATION, Kind.OP, Kind.CALL)

@@ -58,7 +58,7 @@ class WorkWindow(msgspec.Struct, frozen=True):
     """The time in which the GPU could have worked for a step: from its first launch to its last end."""
 
     start: int
-    """ns: begin of the call that made the step's first launch"""
+    """ns: start of the call that made the step's first launch"""
     end: int
     """ns: end of the step's last GPU activity"""
     busy: int
@@ -80,7 +80,7 @@ class StepRow(msgspec.Struct, frozen=True):
     cpu: int
     """of the ``ProfilerStep#n`` range on the CPU"""
     span: int
-    """from the begin of that range to its end or the end of the step's last GPU activity"""
+    """from the start of that range to its end or the end of the step's last GPU activity"""
     busy: int
     """in which at least one GPU activity launched in this step ran"""
     gpu_busy: int
@@ -90,7 +90,7 @@ class StepRow(msgspec.Struct, frozen=True):
     idle_cpu: int
     """the CPU had not yet begun to launch what ran next"""
     idle_launch: int
-    """what ran next was being launched: from the begin of the launching call"""
+    """what ran next was being launched: from the start of the launching call"""
     idle_sync: int
     """the GPU had nothing left to do, and the CPU was still in the call in which it waited for that"""
     idle_queued: int
@@ -105,7 +105,7 @@ class StepRow(msgspec.Struct, frozen=True):
     launches: int
     """runtime and driver calls in the step that started at least one GPU activity"""
     launch_delay: Number | None
-    """from the begin of a launching call to the begin of what it launched, median; None without launches"""
+    """from the start of a launching call to the start of what it launched, median; None without launches"""
     deepest: int | None
     """the most activities that a launch of the step found in its stream's queue; None without launches"""
     mean_queue: float | None

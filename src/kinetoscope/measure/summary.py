@@ -31,7 +31,7 @@ class Summary:
     gpu_busy_ns: int
     """time in which at least one GPU activity ran: the union of kernels and copies, on all devices"""
     gpu_span_ns: int
-    """from the begin of the first GPU activity to the end of the last"""
+    """from the start of the first GPU activity to the end of the last"""
     linked: int
     """GPU activities whose launch is in the file"""
     unlinked: int

@@ -104,7 +104,7 @@ def _self_time(what: Selection) -> Quantity:
 
 @_function(
     "span(selection | trace | steps)",
-    "from the begin of the first event to the end of the last; of a trace: the length of a step, up to "
+    "from the start of the first event to the end of the last; of a trace: the length of a step, up to "
     "the end of its last GPU activity",
 )
 def _span(what: Selection | TraceView | StepsView) -> Quantity:
@@ -141,7 +141,7 @@ def _idle(what: Selection | TraceView | StepsView, cause: str | None = None) -> 
 
 @_function(
     "launch_delay(selection)",
-    "from the begin of the launching call to the begin of what it launched: the median within a step, "
+    "from the start of the launching call to the start of what it launched: the median within a step, "
     f"then {_STEPS_NOTE}",
 )
 def _launch_delay(what: Selection) -> Quantity:
@@ -170,7 +170,7 @@ def _queue_depth(what: TraceView | StepsView) -> Quantity:
 
 @_function(
     "regime(trace | steps)",
-    "a text: what the step of median length waits for, from the begin of its first launch to the end of "
+    "a text: what the step of median length waits for, from the start of its first launch to the end of "
     f"its last GPU activity: {_explained(REGIMES)}",
 )
 def _regime(what: TraceView | StepsView) -> str:
@@ -197,7 +197,7 @@ def _share(part: Any, whole: Any = None) -> Quantity:
 def _quotient(above: Quantity, below: Quantity, events: Sequence[Event]) -> Quantity:
     ratio = above / below
     if ratio.unit not in ("ratio", "share", "number"):
-        raise ExpressionError(f"share: {above} is no part of {below}; give two measures of one unit.")
+        raise ExpressionError(f"share: {above} is not part of {below}; give two measures of one unit.")
     unique = {id(event): event for event in events}
     return Quantity(ratio.value, "share", unique.values(), ratio.per_step)
 

@@ -238,7 +238,7 @@ def _store(
 
 
 def _scrub_output(rst: str, scrubber: Scrubber, gallery_dir: str) -> str:
-    """Scrub a block's output, but keep the address of its figures: that is no path of this machine."""
+    """Scrub a block's output, but keep the address of its figures: that is not a path of this machine."""
     images, placeholder = f"/{gallery_dir}/images/", "\ue002"
     return scrubber.text(rst.replace(images, placeholder)).replace(placeholder, images)
 

@@ -154,7 +154,7 @@ def scrub_trace(
     if isinstance(document, list):
         document = {"traceEvents": document}
     if not isinstance(document, dict) or not isinstance(document.get("traceEvents"), list):
-        raise TraceError(f"{path}: this is no trace, it has no list traceEvents")
+        raise TraceError(f"{path}: this is not a trace, it has no list traceEvents")
     scrubber = scrubber.knowing(*names, *_names_in_metadata(document))
     try:
         kept = {key: scrubber.value(document[key]) for key in KEPT_METADATA if key in document}

@@ -1,6 +1,6 @@
 """The events of a document without a fault, piece by piece, so that only one piece at a time is unpacked.
 
-A document is cut where ``}``, ``,`` and ``{`` look like the end of one event and the begin of the next.  The
+A document is cut where ``}``, ``,`` and ``{`` look like the end of one event and the start of the next.  The
 cut is right if the text between it and the cut before can be decoded as a list: if it went through a string
 or a list, the text would end inside it.  The text around the list of events is decoded with a mark in place
 of the events.  Anything unusual raises :class:`Unusual`, and the caller reads the document as a whole.
@@ -159,7 +159,7 @@ class Pieces:
         raise Unusual
 
     def _cut(self, buffer: _Buffer) -> tuple[list[Any], int, int] | None:
-        """The events at the begin of ``buffer``, where they end, and where the next event begins.
+        """The events at the start of ``buffer``, where they end, and where the next event begins.
 
         None if no place that looks like a cut is one.
         """
@@ -221,7 +221,7 @@ class Pieces:
 
 
 def check(text: bytes | memoryview) -> None:
-    """Raises :class:`Unusual` if ``text`` is no UTF-8, since msgspec does not check what it skips."""
+    """Raises :class:`Unusual` if ``text`` is not UTF-8, since msgspec does not check what it skips."""
     try:
         str(text, "utf-8")
     except UnicodeDecodeError as error:

@@ -77,7 +77,7 @@ def _phases(entries: Sequence[Any], findings: Findings) -> list[str | None]:
             phases.append(ph if isinstance(ph, str) else None)
         else:
             findings.add("no-object", f"entry {n} of traceEvents")
-            phases.append("M")  # like metadata it is no event, and it is reported already
+            phases.append("M")  # like metadata it is not an event, and it is reported already
     counts = Counter(phases)
     # In order of appearance, so that the place of a finding is the first.
     for ph, count in counts.items():
@@ -130,7 +130,7 @@ def _duration(value: Any, event: _Range, findings: Findings) -> int:
 def _pair(marks: list[_Range], phases: list[str | None], findings: Findings) -> list[_Range]:
     """The ranges of begins and ends; a begin without an end lasts 0 ns.
 
-    An end belongs to the last open begin of its thread that has its name, or to the last one if it has no
+    An end belongs to the last open start of its thread that has its name, or to the last one if it has no
     name; so ranges may cross, as they may where they are written whole.  Adds to ``findings``:
     ``no-begin``, ``no-end``.
     """

@@ -84,7 +84,7 @@ class Event:
 
     @property
     def launch_delay(self) -> int | None:
-        """Ns from the begin of the launching call to the begin of the GPU activity."""
+        """Ns from the start of the launching call to the start of the GPU activity."""
         return None if self.launch is None else self.start - self.launch.start
 
     def above(self) -> Iterator[Event]:

@@ -95,7 +95,7 @@ def read_fast(data: bytes, findings: Findings, max_bytes: int) -> tuple[Columns,
 
 
 def _whole(value: Any) -> int | None:
-    """As :func:`integer`.  Raises :class:`Unusual` for text that is no whole number.
+    """As :func:`integer`.  Raises :class:`Unusual` for text that is not a whole number.
 
     It may be a number that the decoder left as text.
     """
@@ -245,7 +245,7 @@ def _frames(args: list[_Args], kind: NDArray[np.int8]) -> list[NDArray[np.int64]
 
 
 def _times(values: Sequence[Any]) -> NDArray[np.int64]:
-    """(n) times in µs as ns.  Raises :class:`Unusual` if one of them is no time, or ``OverflowError``."""
+    """(n) times in µs as ns.  Raises :class:`Unusual` if one of them is not a time, or ``OverflowError``."""
     kinds = set(map(type, values))
     if kinds == {int}:
         us = np.array(values, np.int64)

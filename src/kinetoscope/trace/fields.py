@@ -14,8 +14,8 @@ import msgspec
 POINTS = frozenset("iIRCMstfPNODvVc()")
 """Phases (``ph``) without a length: instants, counters, metadata, flows, samples, objects, dumps, marks.
 
-Entries of these phases are no events here, and that is no finding: a trace has a flow for each launch, and an
-instant for each allocation.  Source: "Trace Event Format", the document of Chromium's trace viewer."""
+Entries of these phases are no events here, and that is not a finding: a trace has a flow for each launch, and
+an instant for each allocation.  Source: "Trace Event Format", the document of Chromium's trace viewer."""
 
 NONE = -1
 """Stands for no event and for no id."""
@@ -46,7 +46,7 @@ class LaneId:
 
 
 def nanoseconds(value: Any) -> int | None:
-    """A time in µs, as the file has it (integer, exact decimal or text), in ns; None if it is no time.
+    """A time in µs, as the file has it (integer, exact decimal or text), in ns; None if it is not a time.
 
     Digits beyond the nanosecond are rounded, a half to the even nanosecond.
     """
@@ -60,7 +60,7 @@ def nanoseconds(value: Any) -> int | None:
 
 
 def microseconds(value: Any) -> int | Decimal | None:
-    """A number of µs however large, as the file has it; None if it is no number, or not finite."""
+    """A number of µs however large, as the file has it; None if it is not a number, or not finite."""
     if type(value) is int:
         return value
     try:
@@ -73,7 +73,7 @@ def microseconds(value: Any) -> int | Decimal | None:
 def exactly(text: str) -> Decimal:
     """A number of JSON.  An exponent beyond what a decimal can have becomes a million, of the same sign.
 
-    Raises ``InvalidOperation`` if ``text`` is no number.
+    Raises ``InvalidOperation`` if ``text`` is not a number.
     """
     try:
         return Decimal(text)
@@ -98,7 +98,7 @@ def integer(value: Any) -> int | None:
 
 
 def id_of(value: Any) -> int:
-    """A correlation or External id as a signed integer of 64 bits; NONE for 0, and for what is no id.
+    """A correlation or External id as a signed integer of 64 bits; NONE for 0, and for what is not an id.
 
     Some profilers write these ids signed and some unsigned.
     """

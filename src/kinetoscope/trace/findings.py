@@ -1,4 +1,4 @@
-"""What was repaired, dropped or assumed while a trace was read, and the error for a file that is no trace.
+"""What was repaired, dropped or assumed while a trace was read, and the error for a file that is not a trace.
 
 Nothing is repaired, dropped or assumed silently.
 """
@@ -50,7 +50,7 @@ CODES: dict[str, Code] = {
     "bad-utf8": Code(Severity.REPAIRED, "Bytes that are no UTF-8 are shown as U+FFFD."),
     "not-utf8": Code(
         Severity.REPAIRED,
-        "The file is no UTF-8 but UTF-16 or UTF-32, as PowerShell's > writes; it is decoded.",
+        "The file is not UTF-8 but UTF-16 or UTF-32, as PowerShell's > writes; it is decoded.",
     ),
     "control-character": Code(
         Severity.REPAIRED,
@@ -78,11 +78,11 @@ CODES: dict[str, Code] = {
     "damaged-event": Code(
         Severity.LOST, "An event cannot be read, not even by mending its strings; left out."
     ),
-    "junk": Code(Severity.LOST, "Between events there is something that is no event; left out."),
+    "junk": Code(Severity.LOST, "Between events there is something that is not an event; left out."),
     "damaged-metadata": Code(
         Severity.LOST, "What stands before or after the list of events is damaged; the events are read."
     ),
-    "no-object": Code(Severity.LOST, "An entry of traceEvents is no object; left out."),
+    "no-object": Code(Severity.LOST, "An entry of traceEvents is not an object; left out."),
     "no-time": Code(Severity.LOST, "An event has no readable time; left out."),
     "no-begin": Code(Severity.LOST, "A range ends (E) that has not begun (B) on its thread; left out."),
     "unknown-phase": Code(

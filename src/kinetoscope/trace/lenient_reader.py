@@ -31,7 +31,7 @@ _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\', re.DOTALL)
 def read_document(data: bytes, path: str, findings: Findings, max_bytes: int) -> tuple[list[Any], Any]:
     """The entries of a file's ``traceEvents``, and the value of its ``deviceProperties``.
 
-    Raises :class:`TraceError`, naming ``path``, for an empty file and for one that is no trace.
+    Raises :class:`TraceError`, naming ``path``, for an empty file and for one that is not a trace.
     """
     text = read_text(data, path, findings, max_bytes)
     try:

@@ -1,4 +1,4 @@
-"""Events out of text that is no JSON: cut off, with quotation marks that are not escaped, with holes.
+"""Events out of text that is not JSON: cut off, with quotation marks that are not escaped, with holes.
 
 Each event is read by itself.  An event that cannot be read is mended if what was meant can be told, and else
 left out.  The time this takes is linear in the length of the text.
