@@ -104,7 +104,7 @@ def test_says_so_where_there_is_no_compiler(tmp_path, script, flags):
     ("script", "flags"),
     [
         ("05_regimes", "--rows 2"),
-        pytest.param("05_recompiles", "--batches 2 4 --mode dynamic", marks=pytest.mark.slow),
+        pytest.param("05_recompiles", "--batches 2 --mode dynamic", marks=pytest.mark.slow),
     ],
 )
 def test_a_wrong_network_is_found_before_it_is_timed(tmp_path, script, flags):

@@ -689,16 +689,16 @@ MUTATIONS = [
     ),
     Mutation(
         "another printed output",
-        in_text("02_linear/example.json", ("eager agrees with float32", "eager differs from float32")),
-        about=("gallery/02_linear",),
-        seen=(says("gallery/02_linear", "eager differs from float32"),),
+        in_text("03_simple_mlp/example.json", ("eager agrees with float32", "eager differs from float32")),
+        about=("gallery/03_simple_mlp",),
+        seen=(says("gallery/03_simple_mlp", "eager differs from float32"),),
     ),
     Mutation(
         "another time that an example took",
-        in_example("02_linear", lambda document: document.update(run_time_s=4321)),
-        about=("gallery/02_linear", "lookup/machines"),
+        in_example("01_matmul_add", lambda document: document.update(run_time_s=4321)),
+        about=("gallery/01_matmul_add", "lookup/machines"),
         seen=(
-            says("gallery/02_linear", "The example ran for 4321 s."),
+            says("gallery/01_matmul_add", "The example ran for 4321 s."),
             says("lookup/machines", "4321 s"),
         ),
     ),
@@ -710,10 +710,10 @@ MUTATIONS = [
     ),
     Mutation(
         "an output of other code",
-        in_example("02_linear", lambda document: document["blocks"][0].update(code="0" * 16)),
-        about=("gallery/02_linear",),
-        seen=(says("gallery/02_linear", "has changed since it was recorded on NVIDIA H200"),),
-        fails=(Fails("examples/02_linear.py", "\nimport argparse", "changed since it was recorded"),),
+        in_example("05_recompiles", lambda document: document["blocks"][0].update(code="0" * 16)),
+        about=("gallery/05_recompiles",),
+        seen=(says("gallery/05_recompiles", "has changed since it was recorded on NVIDIA H200"),),
+        fails=(Fails("examples/05_recompiles.py", "\nimport argparse", "changed since it was recorded"),),
     ),
     Mutation(
         "a trace cut in the middle",
@@ -724,9 +724,9 @@ MUTATIONS = [
     ),
     Mutation(
         "a trace with nothing in it",
-        in_bytes("linear_eager.json.gz", lambda data: b""),
-        about=("linear_eager",),
-        fails=(Fails("docs/mutated/nvidia-h200/02_linear/linear_eager.json.gz", "", "empty"),),
+        in_bytes("matmul_add_4096_eager.json.gz", lambda data: b""),
+        about=("matmul_add_4096_eager",),
+        fails=(Fails("docs/mutated/nvidia-h200/01_matmul_add/matmul_add_4096_eager.json.gz", "", "empty"),),
     ),
     Mutation(
         "a trace without events",
