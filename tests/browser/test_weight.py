@@ -14,7 +14,7 @@ import pytest
 from visiting import serving
 
 ROOT = Path(__file__).parents[2]
-COURSE_PAGE_KB = 350
+COURSE_PAGE_KB = 200
 OURS_KB = 60
 TEXT = {".html", ".css", ".js", ".svg", ".json", ".txt", ".xml"}
 
