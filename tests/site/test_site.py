@@ -22,8 +22,8 @@ RECORDINGS = ROOT / "docs" / "recordings"
 TRACES = sorted(RECORDINGS.rglob("*.json.gz"))
 CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "read").glob("*.md") if path.stem != "index")
 
-# The CPU time that a build may take, in units of `unit_of_work`: 30 s where a unit takes 0.14 s. Machines differ
-# in speed and a busy one is slower, but both times grow together.
+# The CPU time that a build may take, in units of `unit_of_work`: 30 s where a unit takes 0.14 s. Machines
+# differ in speed and a busy one is slower, but both times grow together.
 CPU_UNITS = 220
 # Bytes. A reader on a train would not wait for more.
 HEAVIEST_PAGE = 4_000_000
