@@ -34,6 +34,8 @@ TORCH_IS_BLOCKED = 'raise ImportError("torch was imported by a build that only l
 # Examples take smaller matrices on a CPU that reports only AVX2. Inductor's cache does not tell code for AVX2
 # from code for the whole CPU, and mixing them gives wrong results, so the tests have a cache of their own.
 os.environ["ATEN_CPU_CAPABILITY"] = "avx2"
+# In each process Inductor compiles a file for every instruction set of the CPU, to see whether that works.
+os.environ["TORCHINDUCTOR_VEC_ISA_OK"] = "1"
 os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(
     Path(tempfile.gettempdir()) / f"torchinductor_avx2_{getpass.getuser()}"
 )
