@@ -18,7 +18,7 @@ from kinetoscope.draw.layout import lay_out
 from kinetoscope.draw.viewer_data import trace_data
 from kinetoscope.draw.views import VIEWS, choose_rows
 from kinetoscope.measure.summary import busy_by_device, summarize
-from kinetoscope.trace import Trace, TraceError, loads
+from kinetoscope.trace import Kind, Trace, TraceError, loads
 from kinetoscope.trace.fields import POINTS
 
 
@@ -224,6 +224,43 @@ def test_of_entries_of_an_unknown_phase_the_first_is_told() -> None:
     assert [(each.code, each.count, each.first) for each in trace.findings] == [
         ("unknown-phase", 2, "entry 1 of traceEvents")
     ]
+
+
+def test_what_only_waits_marks_or_runs_on_the_cpu_is_no_kernel() -> None:
+    launch = complete("cuda_runtime", "cudaLaunchKernel", 0, 1, correlation=1)
+    rows = [
+        complete("kernel", "gemm", 3, 5, stream=7, correlation=1),
+        *(complete("mtia_ccp_events", name, 20, 50, stream=7) for name in ("event_wait", "event_record")),
+        *(complete("cuda_sync", name, 20, 50, stream=7) for name in ("Context Sync", "Stream Wait Event")),
+        complete("xpu_sync", "zeEventHostSynchronize", 20, 50, stream=7),
+        complete("graph_host_node", "HostNode: free(void*)", 20, 50, stream=7),
+        *(
+            complete("kernel", name, 20, 50, stream=7)
+            for name in (
+                *("HostNode", "HostNode: f(std::vector<(a)>)", "cudaLaunchHostFunc", "hipLaunchHostFunc"),
+                *("Event Sync", "zeCommandListAppendBarrier", "HIP_EVENT_WAIT"),
+            )
+        ),
+    ]
+    trace = read(launch, *rows)
+    assert [event.name for event in trace.kernels] == ["gemm"] and codes(trace) == {}
+    said = summarize(trace)
+    assert (said.kernel_sum_ns, said.gpu_busy_ns, said.gpu_span_ns) == (5000, 5000, 5000)
+    assert len(trace.of(Kind.SYNC)) == len(rows) - 1
+
+
+def test_a_kernel_may_have_such_words_in_its_name() -> None:
+    """A name counts only as a whole."""
+    names = ["event_wait_kernel", "triton_poi_event_record_0", "my::event_wait(int)", "Sync", "HostNodeCount"]
+    trace = read(*(complete("kernel", name, n, 1, stream=7) for n, name in enumerate(names)))
+    assert [event.name for event in trace.kernels] == names
+
+
+def test_copies_of_mtia_are_copies() -> None:
+    row = complete("mtia_ccp_events", "dma_request", 1, 8, direction="DEVICE_TO_HOST", size=16, sqid=1)
+    trace = read(row, complete("mtia_ccp_events", "pe_exe", 2, 4, stream=112))
+    assert [event.name for event in trace.copies] == ["dma_request"]
+    assert [event.name for event in trace.kernels] == ["pe_exe"]
 
 
 def test_events_of_unknown_category_are_counted_and_told() -> None:

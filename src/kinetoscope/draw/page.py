@@ -175,7 +175,7 @@ def _figure_caption(trace: Trace, steps: StepChoice) -> str:
 _NOT_DRAWN = {
     Kind.PYTHON: "Python frames",
     Kind.GPU_ANNOTATION: "annotations repeated on the GPU",
-    Kind.SYNC: "stream synchronizations",
+    Kind.SYNC: "waits and marks on streams",
     Kind.OVERHEAD: "the profiler's own work",
     Kind.OTHER: "events that are no work of the CPU or the GPU",
 }

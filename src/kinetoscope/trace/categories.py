@@ -8,6 +8,10 @@ is of the host or the device), with those of XPU, MTIA, HPU and PrivateUse1; ``O
 ``Kernel``, ``Memcpy`` and ``Memset`` as files of 2021 have them; HIP as ROCm's build of Kineto writes it;
 ``enqueue`` and ``dequeue`` as torch_npu does; the profiler of torch before Kineto wrote no category
 (pytorch#95460).
+
+Not all that stands on a stream is work.  What only waits, marks a moment or runs on the CPU is no kernel:
+:data:`KIND_OF_CATEGORY` says so by category, and :data:`NO_KERNEL` by name where a vendor gives it the
+category of kernels.
 """
 
 from __future__ import annotations
@@ -31,7 +35,8 @@ class Kind(Enum):
     GPU_ANNOTATION = "gpu_annotation"
     """The span of a CPU annotation's kernels, drawn by the profiler on the stream; never summed."""
     SYNC = "sync"
-    """A ``cuda_sync`` range: it covers kernels on its lane and is never busy time."""
+    """On a stream, but no work: a wait (``cuda_sync``), a mark or a host callback.  It may cover kernels on
+    its lane, and is never busy time."""
     PYTHON = "python"
     """A Python stack frame (``python_function``)."""
     OVERHEAD = "overhead"
@@ -75,10 +80,48 @@ KIND_OF_CATEGORY = {
     "gpu_user_annotation": Kind.GPU_ANNOTATION,
     "cuda_sync": Kind.SYNC,
     "xpu_sync": Kind.SYNC,
+    "graph_host_node": Kind.SYNC,
     "python_function": Kind.PYTHON,
     "overhead": Kind.OVERHEAD,
 }
 """Kind by ``cat`` in lower case; every other category is :attr:`Kind.OTHER`."""
+
+NO_KERNEL: dict[str, tuple[Kind, str]] = {
+    r"event_(wait|record)": (
+        Kind.SYNC,
+        "a queue of MTIA waits for another, or marks a moment (HolisticTraceAnalysis: mtia_inference_trace)",
+    ),
+    r"dma_request": (
+        Kind.MEMCPY,
+        "a copy of MTIA's, with a direction and a size (the same trace)",
+    ),
+    r"(Event|Stream|Context|Device) Sync|Stream Wait Event": (
+        Kind.SYNC,
+        "the four synchronizations of CUPTI (kineto#862), which Kineto gives the category cuda_sync",
+    ),
+    r"HostNode(: .*)?|(cuda|cu|hip)(LaunchHostFunc|StreamAddCallback)(_v2)?": (
+        Kind.SYNC,
+        "a function that runs on the CPU while its stream waits; in a graph it is a node (pytorch#191690)",
+    ),
+    r"zeCommandListAppend(Barrier|WaitOnEvents|SignalEvent|EventReset)|HIP_EVENT_(RECORD|WAIT)": (
+        Kind.SYNC,
+        "barriers and events of Level Zero (level-zero-spec#310) and HIP (rocm-systems#10276)",
+    ),
+}
+"""What rows with the category of kernels are if all of their name fits the pattern, and why.
+
+A name counts only as a whole: a user's kernel may have any of these words in its name.
+"""
+
+_NO_KERNEL = re.compile("|".join(NO_KERNEL))
+
+
+def kind_of_kernel(name: str) -> Kind:
+    """What a row with the category of kernels is, by its name."""
+    if not _NO_KERNEL.fullmatch(name):
+        return Kind.KERNEL
+    return next(kind for names, (kind, _) in NO_KERNEL.items() if re.fullmatch(names, name))
+
 
 NO_KIND = frozenset(
     {

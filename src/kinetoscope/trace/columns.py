@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetoscope.trace.categories import GPU_ACTIVITIES, STEP_NAME, Kind
+from kinetoscope.trace.categories import GPU_ACTIVITIES, STEP_NAME, Kind, kind_of_kernel
 from kinetoscope.trace.fields import NONE, LaneId
 
 if TYPE_CHECKING:
@@ -167,6 +167,11 @@ def in_order(names: list[str], lanes: list[LaneId], in_file_order: Iterator[NDAr
     # Two profilers give steps the category of ops (Kineto of 2021, Ascend).
     steps = [number for number, text in enumerate(names) if STEP_NAME.fullmatch(text)]
     kind[among(name, steps, len(names)) & (kind == CODE[Kind.OP])] = CODE[Kind.ANNOTATION]
+    kernels = np.flatnonzero(kind == CODE[Kind.KERNEL])
+    of_name = np.full(len(names), CODE[Kind.KERNEL], kind.dtype)
+    for number in distinct(name[kernels]).tolist():
+        of_name[number] = CODE[kind_of_kernel(names[number])]
+    kind[kernels] = of_name[name[kernels]]
     columns = Columns(
         names, lanes, name, kind, lane, start, dur, index, correlation, external, frame, frame_parent
     )
