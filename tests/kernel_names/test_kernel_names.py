@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetoscope.kernel_names import SEPARATORS, KernelName, Part, decode, is_gemm, sources
+from kinetoscope.kernel_names import SEPARATORS, KernelName, Part, decode, is_communication, is_gemm, sources
 from kinetoscope.trace import Event, Kind, load
 
 OURS = Path(__file__).parents[1] / "data" / "traces"
@@ -260,6 +260,27 @@ def test_hand_written_names_are_not_told_from_cuda_c() -> None:
     assert "Triton" in kernel.maker
     assert "can't tell" in kernel.what
     assert kernel.family == "plain"
+
+
+def test_is_communication() -> None:
+    yes = [
+        "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+        "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)",
+        "ncclAllReduceRingLLKernel_sum_f32(ncclColl)",
+        "mscclKernel_Sum_half_LL_false(ncclDevComm*, mscclAlgo*, mscclWork*)",
+        "hcom_allReduce__721_0_1",
+        "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 8>(c10::BFloat16*)",
+        "void c10d::symmetric_memory::two_shot_all_reduce_kernel<c10::BFloat16, 16, 8>(c10::BFloat16**)",
+        "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)",
+    ]
+    no = [
+        "block_all_reduce_sum_f32_kernel",
+        "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, ncclKernel> >(float)",
+        "nccl_style_copy",
+        "nvjet_sm90_tst_64x8_64x16_1x4_h_bz_NNT",
+    ]
+    assert [name for name in yes if not is_communication(name)] == []
+    assert [name for name in no if is_communication(name)] == []
 
 
 def test_is_gemm() -> None:

@@ -48,6 +48,11 @@ def test_what_was_in_the_queue_waits_for_nobody() -> None:
     assert idle(made) == {"launch": 8, "queued": 1}
 
 
+def test_an_idle_gpu_that_begins_long_after_the_call_was_held_back_by_something_else() -> None:
+    made = Made().step(1, 0, 400).launch((20, 25), (125, 130)).launch((140, 145), (246, 400))
+    assert idle(made) == {"cpu": 20 + 10, "launch": 105, "queued": 106}
+
+
 def test_of_a_graph_only_the_first_waits_for_its_launch() -> None:
     graph = Made().step(1, 0, 50).launch((0, 30), (10, 14), (16, 20), (21, 50), name="cudaGraphLaunch")
     assert idle(graph) == {"launch": 10, "queued": 3}
@@ -219,10 +224,10 @@ def test_the_causes_add_up_to_the_idle_time_exactly(trace: Trace) -> None:
         own = [event for event in row.events if event.kind.on_gpu]
         assert row.busy == busy(own)
         assert row.launches == len({id(event.launch) for event in own if event.launch is not None})
-        if row.window is not None:
-            window = row.window
-            assert window.busy == busy_between(trace.gpu, window.start, window.end)
-            assert 0 <= window.waiting <= window.length - window.busy
+        assert row.start == start
+        computing = [event for event in trace.gpu if "HtoD" not in event.name and "DtoH" not in event.name]
+        assert row.computing == busy_between(computing, start, start + row.span)
+        assert row.communicating == 0 <= row.lead <= row.idle_cpu + row.idle_end
 
 
 @given(any_trace(), TIMES, TIMES)

@@ -15,7 +15,7 @@ from kinetoscope.draw.names import clean
 from kinetoscope.draw.palette import kind_class
 from kinetoscope.draw.table import brief_name
 from kinetoscope.measure.printing import printed
-from kinetoscope.measure.steps import REGIMES, regime, step_table, typical, whole_row
+from kinetoscope.measure.steps import regime, step_table, typical, whole_row
 from kinetoscope.measure.summary import kind_counts
 from kinetoscope.measure.tables import copy_table, kernel_table, op_table
 from kinetoscope.trace import Kind
@@ -154,11 +154,12 @@ _ADVICE = {
 }
 
 _REGIMES: dict[Regime, str] = {
-    "overhead-bound": f"Overhead-bound: from the first launch on, {REGIMES['overhead-bound']}. Work on the "
-    "CPU's side, or on fewer launches, pays.",
-    "gpu-bound": f"GPU-bound: from the first launch on, {REGIMES['gpu-bound']}. Faster kernels pay, not a "
-    "faster CPU.",
-    "mixed": "Mixed: from the first launch on, neither the CPU nor the GPU alone decides how long it takes.",
+    "overhead-bound": "Overhead-bound: the GPU waits for the CPU for most of it. Work on the CPU's side, or on "
+    "fewer launches, pays.",
+    "communication-bound": "Communication-bound: for most of it the GPU only communicates with others. Such a "
+    "kernel also runs while it waits for the other ranks.",
+    "gpu-bound": "GPU-bound: the GPU computes for most of it. Faster kernels pay, not a faster CPU.",
+    "mixed": "Mixed: neither the CPU nor the GPU alone decides how long it takes.",
 }
 
 

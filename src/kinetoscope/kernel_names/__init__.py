@@ -4,7 +4,7 @@ Most of these names are documented nowhere.  A :class:`Part` says whether its me
 where.  What nobody but the maker knows is called unknown, never guessed.
 """
 
-from kinetoscope.kernel_names.decode import decode, is_gemm
+from kinetoscope.kernel_names.decode import decode, is_communication, is_gemm
 from kinetoscope.kernel_names.parts import SEPARATORS, KernelName, Part
 
-__all__ = ["SEPARATORS", "KernelName", "Part", "decode", "is_gemm"]
+__all__ = ["SEPARATORS", "KernelName", "Part", "decode", "is_communication", "is_gemm"]

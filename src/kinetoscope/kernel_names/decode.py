@@ -48,6 +48,20 @@ def is_gemm(name: str) -> bool:
     return False
 
 
+_COMMUNICATION = re.compile(
+    r"(?:void )?(?:nccl|msccl)\w*Kernel|hcom_|(?:void )?(?:(?:\w+|\(anonymous namespace\))::)*"
+    r"(?:multimem_(?:all|one|two)|(?:one|two)_shot_all_reduce|cross_device_reduce_[12]stage)"
+)
+
+
+def is_communication(name: str) -> bool:
+    """Whether the kernel communicates with other GPUs, and so also runs while it waits for them.
+
+    NCCL (and AMD's RCCL and MSCCL, which use its names), HCCL, PyTorch's symmetric memory, vLLM's all-reduce.
+    """
+    return _COMMUNICATION.match(name) is not None
+
+
 _CATEGORIES = {
     "poi": (
         "Pointwise operations",

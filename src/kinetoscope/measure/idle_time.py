@@ -11,6 +11,8 @@ several causes, one after the other, and their times add up to the gap.  With ``
 - ``c`` was after ``g``: from ``c`` to the start of ``a`` is ``launch``, and what comes before is ``cpu``.
   But if the stream ran dry *while the CPU was in a call that waited for it*, the time up to the return of
   that call is ``sync``.
+- ``c`` was after ``g``, but ``a`` began more than :data:`LATE` after the call had returned: as before, with
+  ``queued`` in place of ``launch``.  Something other than the CPU held ``a`` back.
 - The file doesn't say what launched ``a``: the whole gap is ``unknown``.
 
 A wait is recognized by its structure: the process that launched ``a`` made a call, on any thread, that began
@@ -62,9 +64,14 @@ RETURNS_AT_ONCE = frozenset(
 ``cudaStreamWaitEvent`` is one of them: the stream waits, the CPU doesn't.
 """
 
+LATE = 100_000
+"""ns.  An idle GPU begins what was launched within ten microseconds of the call's return, in all traces that
+we have seen."""
+
 _NUMBER: dict[Cause, int] = {cause: number for number, cause in enumerate(CAUSES)}
 _WORD = re.compile(r"[A-Z][a-z]+")
-_HOST_COPY = re.compile(r"DtoH|HtoD|DeviceToHost|HostToDevice")
+HOST_COPY = re.compile(r"DtoH|HtoD|DeviceToHost|HostToDevice")
+"""Found in the name of a copy from or to the host"""
 
 
 @dataclass(frozen=True)
@@ -112,6 +119,12 @@ class Gaps:
                     idle["end" if self.end[at] >= end and cause != "sync" else cause] += length
         return idle
 
+    def lead(self, start: int, end: int) -> int:
+        """ns between ``start`` and ``end`` by cause cpu before the first launch of the trace."""
+        if not len(self) or self.start[0]:
+            return 0
+        return max(0, min(end, int(self.begun[0])) - max(start, int(self.waited[0])))
+
     @cached_property
     def _before(self) -> dict[Cause, NDArray[np.int64]]:
         """(m + 1) ns of each cause in all gaps before each."""
@@ -139,13 +152,16 @@ def find_gaps(trace: Trace) -> Gaps:
     waited, begun, last = start.copy(), start.copy(), np.full(len(at), _NUMBER["launch"], np.int8)
     call = launch[at]
     last[call == NONE] = _NUMBER["unknown"]
+    late = np.zeros(len(at), bool)
     if len(gpu):
         ready = (columns.end[call] <= start) | (columns.start[gpu[first_started(launch)[at]]] < end)
-        last[(call != NONE) & ready] = _NUMBER["queued"]
+        late = (call != NONE) & ~ready & (end - columns.end[call] > LATE)
+        last[(call != NONE) & (ready | late)] = _NUMBER["queued"]
     processes: dict[int | str, int] = {}
     process = np.array([processes.setdefault(lane.pid, len(processes)) for lane in columns.lanes], np.intp)
     waits = _Waits.of(columns, process)
-    being_launched = np.flatnonzero((last == _NUMBER["launch"]) & (columns.start[call] > start))
+    launching = (last == _NUMBER["launch"]) | late
+    being_launched = np.flatnonzero(launching & (columns.start[call] > start))
     launched_at, by = columns.start[call[being_launched]], columns.lane[call[being_launched]]
     # The clocks of CPU and GPU may differ by a little: nothing starts before it is launched.
     begun[being_launched] = np.minimum(launched_at, end[being_launched])
@@ -234,7 +250,7 @@ def _started(columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     (n) ns at which the last of it began, -1 where there is nothing; (n) whether all of it copies from or to
     the host.
     """
-    host = np.array([_HOST_COPY.search(name) is not None for name in columns.names], bool)
+    host = np.array([HOST_COPY.search(name) is not None for name in columns.names], bool)
     last, only_copies = np.full(len(columns), -1, np.int64), np.ones(len(columns), bool)
     launched = np.flatnonzero(columns.launch != NONE)
     copies = (columns.kind[launched] == CODE[Kind.MEMCPY]) & host[columns.name[launched]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -37,10 +37,36 @@ def span(events: Iterable[Event]) -> int:
 
 def covered(columns: Columns, at: NDArray[np.intp]) -> int:
     """ns covered by at least one of the events at positions ``at``, which are in order of start."""
-    if not len(at):
-        return 0
-    start, end = columns.start[at], columns.ends(at)
-    reached = np.maximum.accumulate(end)
-    # An event adds what lies behind the ends of all events before it.
-    begin = np.maximum(start[1:], reached[:-1])
-    return int(end[0] - start[0] + np.maximum(end[1:] - begin, 0).sum())
+    cover = Cover.of(columns, at)
+    return int((cover.end - cover.start).sum())
+
+
+class Cover(NamedTuple):
+    """The time that some events cover, as m intervals in order, which do not touch."""
+
+    start: NDArray[np.int64]
+    """(m) ns"""
+    end: NDArray[np.int64]
+    """(m) ns"""
+    before: NDArray[np.int64]
+    """(m + 1) ns that the intervals before each cover"""
+
+    @classmethod
+    def of(cls, columns: Columns, at: NDArray[np.intp]) -> Cover:
+        """The time covered by the events at positions ``at``, which are in order of start."""
+        start, reached = columns.start[at], np.maximum.accumulate(columns.ends(at))
+        new = np.append(True, start[1:] > reached[:-1])[: len(at)]
+        start, end = start[new], reached[np.append(new[1:], True)[: len(at)]]
+        return cls(start, end, np.append(0, np.cumsum(end - start)))
+
+    def until(self, time: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(n) ns covered before each of n times (ns)."""
+        behind = np.searchsorted(self.start, time, "right")
+        over = np.append(0, self.end)[behind] - time
+        covered: NDArray[np.int64] = self.before[behind] - np.maximum(over, 0) * (behind > 0)
+        return covered
+
+    def between(self, start: int, end: int) -> int:
+        """ns covered between two times (ns)."""
+        first, last = self.until(np.array([start, end])).tolist()
+        return int(last - first)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import numpy as np
 
-from kinetoscope.measure.idle_time import find_gaps
-from kinetoscope.measure.intervals import covered
+from kinetoscope.kernel_names import is_communication
+from kinetoscope.measure.idle_time import HOST_COPY, find_gaps
+from kinetoscope.measure.intervals import Cover, covered
 from kinetoscope.measure.launch_queue import Queues, launches_at
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.quantity import middle
@@ -29,16 +30,19 @@ if TYPE_CHECKING:
     from kinetoscope.trace import Event, Trace
     from kinetoscope.trace.columns import Columns
 
-Regime = Literal["overhead-bound", "gpu-bound", "mixed"]
+Regime = Literal["overhead-bound", "communication-bound", "gpu-bound", "mixed"]
 
 OVERHEAD_BOUND = 0.5
-"""A step is overhead-bound if the GPU waits for the CPU for more than this share of the working window.
-Even kernels that took no time would not make such a window half as long."""
+"""A step is overhead-bound if the GPU waits for the CPU for more than this share of it.  Even kernels that
+took no time would not make such a step half as long."""
+
+COMMUNICATION_BOUND = 0.5
+"""A step is communication-bound if the GPU does nothing but communicate for more than this share of it."""
 
 GPU_BOUND = 0.8
-"""A step can be gpu-bound only if the GPU is busy for at least this share of the working window.  Nothing
-done on the CPU would save more than the fifth that is left.  The limit isn't nearer to 1 because the GPU
-needs one or two microseconds between two queued kernels, a tenth of a kernel of ten or twenty."""
+"""A step can be gpu-bound only if the GPU computes for at least this share of it.  Nothing done on the CPU
+would save more than the fifth that is left.  The limit isn't nearer to 1 because the GPU needs one or two
+microseconds between two queued kernels, a tenth of a kernel of ten or twenty."""
 
 AHEAD = 1
 """A step can be gpu-bound only if some launch of it found at least this many activities in the queue, so that
@@ -47,29 +51,13 @@ the CPU was ahead at least once.  If it never was, a faster CPU would help as we
 
 REGIMES: dict[Regime, str] = {
     "overhead-bound": f"the GPU waits for the CPU for more than {printed(OVERHEAD_BOUND, 'share')} of it",
-    "gpu-bound": f"the GPU is busy for at least {printed(GPU_BOUND, 'share')} of it, and some launch found "
-    "work in the queue",
-    "mixed": "neither",
+    "communication-bound": f"for more than {printed(COMMUNICATION_BOUND, 'share')} of it the GPU runs "
+    "nothing but communication with other GPUs",
+    "gpu-bound": f"the GPU computes for at least {printed(GPU_BOUND, 'share')} of it (communication and "
+    "copies from or to the host don't count), and some launch found work in the queue",
+    "mixed": "none of these",
 }
-"""What each regime means, for pages; "it" is the time of :class:`WorkWindow`"""
-
-
-class WorkWindow(msgspec.Struct, frozen=True):
-    """The time in which the GPU could have worked for a step: from its first launch to its last end."""
-
-    start: int
-    """ns: start of the call that made the step's first launch"""
-    end: int
-    """ns: end of the step's last GPU activity"""
-    busy: int
-    """ns of it in which any GPU activity ran, an earlier step's included"""
-    waiting: int
-    """ns of it in which the GPU waited for the CPU: idle by cause cpu, launch and sync"""
-
-    @property
-    def length(self) -> int:
-        """ns"""
-        return self.end - self.start
+"""What each regime means, for pages; "it" is the whole step"""
 
 
 class StepRow(msgspec.Struct, frozen=True):
@@ -77,6 +65,8 @@ class StepRow(msgspec.Struct, frozen=True):
 
     number: int
     name: str
+    start: int
+    """ns since the earliest event of the trace"""
     cpu: int
     """of the ``ProfilerStep#n`` range on the CPU"""
     span: int
@@ -85,8 +75,15 @@ class StepRow(msgspec.Struct, frozen=True):
     """in which at least one GPU activity launched in this step ran"""
     gpu_busy: int
     """of ``span``, in which any GPU activity ran, an earlier step's included"""
+    computing: int
+    """of ``gpu_busy``, in which anything ran but communication and copies from or to the host"""
+    communicating: int
+    """of ``gpu_busy``, in which communication ran and none of what ``computing`` counts"""
     idle: int
     """of ``span``, in which no GPU activity ran"""
+    lead: int
+    """of ``idle_cpu``, before the first launch in the file: the recording may have begun with an empty queue
+    although the GPU has work at this point of a longer run"""
     idle_cpu: int
     """the CPU had not yet begun to launch what ran next"""
     idle_launch: int
@@ -109,10 +106,8 @@ class StepRow(msgspec.Struct, frozen=True):
     deepest: int | None
     """the most activities that a launch of the step found in its stream's queue; None without launches"""
     mean_queue: float | None
-    """activities in the queue of the step's fullest stream, on average over the time of ``window``; where
-    the CPU is far ahead, those of later steps are among them"""
-    window: WorkWindow | None
-    """None for a step that started nothing on the GPU"""
+    """activities in the queue of the step's fullest stream, on average from the step's first launch to its
+    last end; where the CPU is far ahead, those of later steps are among them.  None without GPU activity"""
     events: Sequence[Event]
     """the step's annotation (of a whole trace: its CPU events), then its GPU activities"""
 
@@ -164,6 +159,9 @@ class _Rows:
         self._gaps = find_gaps(trace)
         self._queues = Queues(self._columns)
         gpu = np.flatnonzero(self._columns.on_gpu)
+        communicates, copies = communication(self._columns, gpu), host_copies(self._columns, gpu)
+        self._computing = Cover.of(self._columns, gpu[~communicates & ~copies])
+        self._without_copies = Cover.of(self._columns, gpu[~copies])
         self._is_first = np.zeros(len(self._columns), bool)
         """(n) whether it is the first activity of its launch"""
         self._is_first[gpu[np.unique(self._columns.launch[gpu], return_index=True)[1]]] = True
@@ -186,14 +184,18 @@ class _Rows:
         launched = gpu[columns.launch[gpu] != NONE]
         first = launched[self._is_first[launched]]
         delays = (columns.start[first] - columns.start[columns.launch[first]]).tolist()
-        window = self._window(gpu)
+        computing = self._computing.between(start, end)
         return StepRow(
             number=number,
             name=name,
+            start=start,
             cpu=cpu,
             span=length,
             busy=busy,
             gpu_busy=length - total_idle,
+            computing=computing,
+            communicating=self._without_copies.between(start, end) - computing,
+            lead=self._gaps.lead(start, end),
             idle=total_idle,
             idle_cpu=idle["cpu"],
             idle_launch=idle["launch"],
@@ -206,44 +208,58 @@ class _Rows:
             launches=len(distinct(columns.launch[launched])),
             launch_delay=middle(delays) if delays else None,
             deepest=self._queues.deepest(launched),
-            mean_queue=None if window is None else self._mean_queue(gpu, window),
-            window=window,
+            mean_queue=self._mean_queue(gpu),
             events=EventsAt(self._trace, np.concatenate([on_cpu, gpu])),
         )
 
-    def _window(self, gpu: NDArray[np.intp]) -> WorkWindow | None:
+    def _mean_queue(self, gpu: NDArray[np.intp]) -> float | None:
         if not len(gpu):
             return None
-        start = int(launches_at(self._columns, gpu).min())
-        end = int(self._columns.ends(gpu).max())
-        idle = self._gaps.idle(start, end)
-        waiting = idle["cpu"] + idle["launch"] + idle["sync"]
-        return WorkWindow(start, end, end - start - sum(idle.values()), waiting)
+        start, end = int(launches_at(self._columns, gpu).min()), int(self._columns.ends(gpu).max())
+        return max(self._queues.mean(lane, start, end) for lane in distinct(self._columns.lane[gpu]).tolist())
 
-    def _mean_queue(self, gpu: NDArray[np.intp], window: WorkWindow) -> float:
-        lanes = distinct(self._columns.lane[gpu]).tolist()
-        return max(self._queues.mean(lane, window.start, window.end) for lane in lanes)
+
+def communication(columns: Columns, gpu: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """(len(gpu)) which GPU activities are communication with other GPUs, by their names."""
+    return np.array([is_communication(name) for name in columns.names], bool)[columns.name[gpu]]
+
+
+def host_copies(columns: Columns, gpu: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """(len(gpu)) which GPU activities copy from or to the host."""
+    named = np.array([HOST_COPY.search(name) is not None for name in columns.names], bool)
+    which: NDArray[np.bool_] = named[columns.name[gpu]] & (columns.kind[gpu] == CODE[Kind.MEMCPY])
+    return which
 
 
 def regime(step: StepRow) -> Regime | None:
-    """Which of CPU and GPU a step waited for; None if no launch of it is in the file.
+    """What a step waited for; None if no launch of it is in the file.
 
-    It rests on the working window (:class:`WorkWindow`) alone.  What the CPU does before a step's first
-    launch is left out: when the profiler starts, this time is long and the queue is empty, but in a longer
-    run the GPU works on the step before.  (If a program waits for the GPU in each step, it does pay for this
-    time: look at ``idle_cpu`` of the step.)  Total CPU and GPU times say nothing about the regime, because
-    the two run side by side.  The length of a synchronization doesn't either: it is long whenever work is
-    left.
+    It rests on the whole step, so that a step whose GPU is busy only after a long wait for data isn't
+    gpu-bound.  Work that an earlier step left in the queue counts as busy.  One stretch of time is judged
+    with caution, ``lead``: when the recording begins, the queue is empty, but in a longer run the GPU may
+    still work on the step before.  A step isn't overhead-bound because of it, nor gpu-bound in spite of it.
+    Total CPU and GPU times say nothing about the regime, because the two run side by side.  The length of a
+    synchronization doesn't either: it is long whenever work is left.
 
-    - ``overhead-bound``: the GPU waits for the CPU for more than :data:`OVERHEAD_BOUND` of the window.
-    - ``gpu-bound``: it is busy for at least :data:`GPU_BOUND` of it, and at least one launch found
+    - ``overhead-bound``: the GPU waits for the CPU for more than :data:`OVERHEAD_BOUND` of the step, the
+      lead left out of both.  What the GPU waits for is idle time by cause cpu, launch, sync and end.
+    - ``communication-bound``: ``communicating`` is more than :data:`COMMUNICATION_BOUND` of the step.  A
+      communication kernel also runs while it waits for the other ranks.
+    - ``gpu-bound``: ``computing`` is at least :data:`GPU_BOUND` of the step, and at least one launch found
       :data:`AHEAD` activities or more in its queue.
-    - ``mixed``: neither; both the CPU's and the GPU's time show in the step's length.
+    - ``mixed``: none of these; both the CPU's and the GPU's time show in the step's length.
     """
-    if step.window is None or step.deepest is None or not step.window.length:
+    if step.deepest is None or not step.span:
         return None
-    if step.window.waiting / step.window.length > OVERHEAD_BOUND:
+    if waiting(step) - step.lead > OVERHEAD_BOUND * (step.span - step.lead):
         return "overhead-bound"
-    if step.window.busy / step.window.length >= GPU_BOUND and step.deepest >= AHEAD:
+    if step.communicating > COMMUNICATION_BOUND * step.span:
+        return "communication-bound"
+    if step.computing >= GPU_BOUND * step.span and step.deepest >= AHEAD:
         return "gpu-bound"
     return "mixed"
+
+
+def waiting(step: StepRow) -> int:
+    """ns of a step in which the GPU waited for the CPU."""
+    return step.idle_cpu + step.idle_launch + step.idle_sync + step.idle_end

@@ -170,8 +170,8 @@ def _queue_depth(what: TraceView | StepsView) -> Quantity:
 
 @_function(
     "regime(trace | steps)",
-    "a text: what the step of median length waits for, from the start of its first launch to the end of "
-    f"its last GPU activity: {_explained(REGIMES)}",
+    "a text: what the step of median length waits for, from its start to its end or the end of its last GPU "
+    f"activity: {_explained(REGIMES)}",
 )
 def _regime(what: TraceView | StepsView) -> str:
     of_step = regime(typical(_with_launches(what, "regime")))
