@@ -154,10 +154,10 @@ _ADVICE = {
 }
 
 _REGIMES: dict[Regime, str] = {
-    "overhead-bound": "Overhead-bound: the GPU waits for the CPU for most of it. Work on the CPU's side, or on "
+    "overhead-bound": "Overhead-bound: the GPU waits for the CPU for most of it. Work on the CPU side, or on "
     "fewer launches, pays.",
-    "communication-bound": "Communication-bound: for most of it the GPU only communicates with others. Such a "
-    "kernel also runs while it waits for the other ranks.",
+    "communication-bound": "Communication-bound: for most of it the GPU only communicates with others. A "
+    "kernel that does also runs while it waits for the other ranks.",
     "gpu-bound": "GPU-bound: the GPU computes for most of it. Faster kernels pay, not a faster CPU.",
     "mixed": "Mixed: neither the CPU nor the GPU alone decides how long it takes.",
 }
