@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from kinetoscope.draw.overview import overview, overview_html
+from kinetoscope.draw.page import page_html
 from kinetoscope.draw.table import Column, fitting, text_table
 from kinetoscope.trace import Trace, loads
 
@@ -60,12 +61,32 @@ def test_a_flood_of_kernels_shorter_than_their_launches_is_told() -> None:
 
 
 def test_without_a_gpu_it_tells_of_the_cpu_and_of_what_it_does_not_know() -> None:
-    foreign = [event("npu_kernel", "MatMul", 10 * k, 5) for k in range(7)]
+    # The queue between two threads of Ascend's is known, and of no kind.
+    foreign = [event("npu_kernel", "MatMul", 10 * k, 5) for k in range(7)] + [event("enqueue", "q", 90, 1)]
     seen = overview(made(event("cpu_op", "aten::mm", 0, 100), *foreign))
     assert not seen.parts and [row.name for row in seen.top] == ["aten::mm"]
-    assert "There is no GPU activity" in seen.notes[0] and seen.notes[1].startswith("7 events")
+    (note,) = seen.notes
+    assert note.startswith("7 events are of a category that is not known here")
+    (note,) = overview(made(event("cpu_op", "aten::mm", 0, 100))).notes
+    assert note.startswith("There is no GPU activity")
     launched = made(event("cuda_runtime", "cudaLaunchKernel", 0, 5, correlation=1))
     assert "ProfilerActivity.CUDA" in overview(launched).notes[0]
+
+
+def test_a_page_names_the_gpu_that_did_something() -> None:
+    def lead(gpus: dict[int, str], *events: dict[str, Any]) -> str:
+        properties = [{"id": number, "name": name} for number, name in gpus.items()]
+        data = {"deviceProperties": properties, "traceEvents": events}
+        page = page_html(loads(json.dumps(data).encode(), "made"), name="x")
+        return page.split('<p class="ks-lead">')[1].split("</p>")[0]
+
+    kernel = event("kernel", "k", 0, 10)
+    assert lead({0: "A", 1: "B"}, kernel) == "10.0 µs on A"
+    # A rank of ROCm's lists its GPU as 0, and its kernels ran on GPU 2.
+    assert lead({1: "A"}, kernel) == "10.0 µs on A"
+    assert lead({}, kernel) == "10.0 µs; the trace names no device"
+    alone = lead({0: "A", 1: "A"}, event("cpu_op", "aten::mm", 0, 10))
+    assert alone == "10.0 µs; the file names A, and shows no work of it"
 
 
 def test_columns_that_do_not_fit_are_left_out_before_names_are_cut_short() -> None:

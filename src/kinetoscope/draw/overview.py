@@ -16,9 +16,7 @@ from kinetoscope.draw.palette import kind_class
 from kinetoscope.draw.table import brief_name
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.steps import regime, step_table, typical, whole_row
-from kinetoscope.measure.summary import kind_counts
 from kinetoscope.measure.tables import copy_table, kernel_table, op_table
-from kinetoscope.trace import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,18 +88,20 @@ def _causes(step: StepRow) -> list[Part]:
 
 
 def _without_gpu(trace: Trace) -> Iterator[str]:
-    if any(finding.code == "no-gpu-events" for finding in trace.findings):
+    count = {finding.code: finding.count for finding in trace.findings}
+    unknown = count.get("unknown-categories", 0)
+    if "no-gpu-events" in count:
         yield (
             "Kernels were launched, and none was recorded: pass ProfilerActivity.CUDA to the profiler, and "
             "see that no other profiler holds the GPU's counters."
         )
-    else:
+    elif not unknown:
         yield "There is no GPU activity in the file, so what is here tells of the CPU alone."
-    other = kind_counts(trace).get(Kind.OTHER, 0)
-    if other > 1:
+    if unknown:
         yield (
-            f"{other:,} events are of a category that is not known here: they may be another vendor's "
-            "device. They are counted among the events, and neither drawn nor in a table."
+            f"{unknown:,} events are of a category that is not known here: they may be another vendor's "
+            "device, so what is here tells of the CPU alone. They are counted among the events, and neither "
+            "drawn nor in a table."
         )
 
 

@@ -144,11 +144,16 @@ def _caption(trace: Trace, by: str) -> str:
 
 
 def _lead(trace: Trace) -> str:
+    named = trace.device_names
     used = {lane.device for lane in {event.lane for event in trace.gpu}}
-    names = [name for number, name in sorted(trace.device_names.items()) if number in used or not used]
+    # ROCm numbers the GPUs that it lists and those that its kernels ran on in different ways.
+    names = [name for number, name in sorted(named.items()) if number in used] or [*named.values()]
     devices = ", ".join(dict.fromkeys(clean(name) for name in names))
-    length = printed(trace.end, "ns")
-    there = f"{length} on {devices}" if devices else f"{length}; the trace names no device"
+    there = printed(trace.end, "ns")
+    if not devices:
+        there += "; the trace names no device"
+    else:
+        there += f" on {devices}" if used else f"; the file names {devices}, and shows no work of it"
     numbers = [step.number for step in trace.steps_at]
     if numbers:
         there += f" \N{MIDDLE DOT} {len(numbers)} {'step' if len(numbers) == 1 else 'steps'}"
