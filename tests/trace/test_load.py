@@ -152,6 +152,8 @@ def test_python_spelling_of_infinity_is_missing_too() -> None:
         (b'{"rows": []}', "no list traceEvents"),
         (b'{"traceEvents": {}}', "no list traceEvents"),
         (b"3", "no list traceEvents"),
+        (b"[[1726077563878112, 1726077563891027], [[0, 512], [0, 1024]]]", "none of its entries is an event"),
+        (b'[{"id": 1, "timestamps": [{"name": "RECV_START", "ns": 1}]}]', "none of its entries is an event"),
         (b'{"a": ' + b"[" * 100_000, "nested too deeply"),
         (b'{"a": ' + b"1" * 5000 + b"}", "cannot be read"),
     ],

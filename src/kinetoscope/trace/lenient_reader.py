@@ -42,6 +42,11 @@ def read_document(data: bytes, path: str, findings: Findings, max_bytes: int) ->
             raise
         return recovered
     if isinstance(document, list):
+        if document and not any(isinstance(entry, dict) and "ph" in entry for entry in document):
+            raise TraceError(
+                f"{path}: this is a JSON list and no trace, none of its entries is an event "
+                "(export_memory_timeline writes such a list); give a file that export_chrome_trace wrote."
+            )
         return document, None
     entries = document.get("traceEvents") if isinstance(document, dict) else None
     if not isinstance(entries, list):
