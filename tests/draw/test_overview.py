@@ -35,29 +35,28 @@ def test_parts_add_up_and_the_largest_cause_has_a_sentence() -> None:
         (False, 60_000),
         (False, 20_000),
     ]
-    assert any(
-        note.startswith("60 % (60.0 µs) of this time the GPU waited for the CPU") for note in seen.notes
-    )
+    assert any(note.startswith("For 20 % (20.0 µs) of the trace, the GPU waited") for note in seen.notes)
     assert [row.name for row in seen.top] == ["gemm"]
     html = overview_html(seen, trace="trace/made")
     assert 'data-events="2"' in html and "60 %" in html
 
 
-def test_pageable_copies_are_named() -> None:
-    trace = made(event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 0, 10))
-    assert any("Pin the memory" in note for note in overview(trace).notes)
-    assert not any("Pin the memory" in note for note in overview(made(event("kernel", "k", 0, 10))).notes)
+def test_a_step_that_launched_nothing_is_not_looked_at() -> None:
+    step = event("user_annotation", "ProfilerStep#1", 0, 100)
+    call = event("cuda_runtime", "cudaLaunchKernel", 60, 10, correlation=1)
+    kernel = event("kernel", "gemm", 80, 20, correlation=1)
+    empty = event("user_annotation", "ProfilerStep#2", 100, 10)
+    assert overview(made(step, call, kernel, empty)).scope == "step 1, the only one of 2 that launched work"
+    assert overview(made(step, empty)).scope == "step 2, of median length among 2"
 
 
-def test_a_flood_of_kernels_shorter_than_their_launches_is_told() -> None:
-    def flood(kernel: int) -> Trace:
-        calls = [event("cuda_runtime", "cudaLaunchKernel", 20 * k, 6, correlation=k + 1) for k in range(100)]
-        work = [event("kernel", "k", 20 * k + 7, kernel, correlation=k + 1) for k in range(100)]
-        return made(*calls, *work)
-
-    (told,) = (note for note in overview(flood(5)).notes if "shorter" in note)
-    assert told.startswith("100 % of the 100 kernels") and "(6.00 µs)" in told
-    assert not any("shorter" in note for note in overview(flood(6)).notes)
+def test_names_in_sentences_are_short_and_escaped() -> None:
+    name = "void <script>" + "x" * 200 + "(int)"
+    calls = [event("cuda_runtime", "cudaLaunchKernel", k, 1, correlation=k + 1) for k in range(2)]
+    work = [event("kernel", name, 5 + 50 * k, 50, correlation=k + 1) for k in range(2)]
+    seen = overview(made(*calls, *work))
+    (note,) = (note for note in seen.notes if note.startswith("On the GPU"))
+    assert len(note) < 150 and "<script>" not in overview_html(seen, trace="trace/made")
 
 
 def test_without_a_gpu_it_tells_of_the_cpu_and_of_what_it_does_not_know() -> None:

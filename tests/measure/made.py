@@ -27,6 +27,10 @@ class Made:
     def step(self, number: int, start: int, end: int) -> Made:
         return self._add(f"ProfilerStep#{number}", "user_annotation", start, end)
 
+    def op(self, name: str, start: int, end: int, cat: str = "cpu_op") -> Made:
+        """An op, or another event of a thread."""
+        return self._add(name, cat, start, end)
+
     def call(self, name: str, start: int, end: int, *, thread: int = 1, pid: int = 1) -> Made:
         """A call that started nothing."""
         return self._add(name, "cuda_runtime", start, end, tid=thread, pid=pid)

@@ -21,6 +21,7 @@ from kinetoscope.book.nodes import document_table
 from kinetoscope.draw.palette import CHANGE_LABELS, CHANGE_SIGNS
 from kinetoscope.draw.viewer import key_help
 from kinetoscope.draw.views import COLUMNS, VIEWS, columns_of_view
+from kinetoscope.measure.advice import RULES
 from kinetoscope.measure.compare import TOLERANCE, Change
 from kinetoscope.measure.csvtable import SUFFIXES
 from kinetoscope.measure.errors import suggestion
@@ -34,8 +35,8 @@ TableRows = Sequence[tuple[str, ...]]
 Definitions = Sequence[tuple[str, str, str]]
 """A list of words, each with a note (or "") and what it means, written like a cell."""
 
-# Code between backticks, or a call or selection of the vocabulary: selection["pattern"], us(37).
-_CODE = re.compile(r"``(.+?)``|(\w+(?:\[\"[^\"\]]*\"\]|\(\d+\)))")
+# Code between backticks, a call or selection of the vocabulary (selection["pattern"], us(37)), or an address.
+_CODE = re.compile(r"``(.+?)``|(\w+(?:\[\"[^\"\]]*\"\]|\(\d+\)))|(https://\S+)")
 
 
 class ReferenceTable(BookDirective):
@@ -72,8 +73,8 @@ def _definition_list(definitions: Definitions) -> nodes.definition_list:
     return made
 
 
-def inline(text: str) -> Iterator[nodes.literal | nodes.Text]:
-    """``text`` with its code as literals.
+def inline(text: str) -> Iterator[nodes.literal | nodes.reference | nodes.Text]:
+    """``text`` with its code as literals and its addresses as links.
 
     The page's own parser cannot do it: reST would take the ``*`` of a wildcard for emphasis, and Markdown has
     other marks than reST.
@@ -82,8 +83,11 @@ def inline(text: str) -> Iterator[nodes.literal | nodes.Text]:
     for match in _CODE.finditer(text):
         if match.start() > end:
             yield nodes.Text(text[end : match.start()])
-        code = match[1] or match[2]
-        yield nodes.literal(code, code)
+        if match[3]:
+            yield nodes.reference(match[3], match[3], refuri=match[3])
+        else:
+            code = match[1] or match[2]
+            yield nodes.literal(code, code)
         end = match.end()
     if end < len(text):
         yield nodes.Text(text[end:])
@@ -196,6 +200,9 @@ LISTS: dict[str, Definitions] = {
         for change, what in CHANGES.items()
     ],
     "findings": [(f"``{name}``", code.severity.value, code.meaning) for name, code in CODES.items()],
+    "advice": [
+        (f"``{name}``", "", f"{rule.when} {rule.says} Source: {rule.source}") for name, rule in RULES.items()
+    ],
     "severities": [(severity.value, "", SEVERITIES[severity]) for severity in Severity],
     "verdicts": [(f"``{outcome}``", OUTCOME_WORDS[outcome], what) for outcome, what in VERDICTS.items()],
     "claim-fields": [(f"``{field.name}``", *CLAIM_FIELDS[field.name]) for field in fields(Verdict)],

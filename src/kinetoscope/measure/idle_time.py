@@ -68,7 +68,8 @@ LATE = 100_000
 """ns.  An idle GPU begins what was launched within ten microseconds of the call's return, in all traces that
 we have seen."""
 
-_NUMBER: dict[Cause, int] = {cause: number for number, cause in enumerate(CAUSES)}
+NUMBER: dict[Cause, int] = {cause: number for number, cause in enumerate(CAUSES)}
+"""The number of each cause in :attr:`Gaps.last`"""
 _WORD = re.compile(r"[A-Z][a-z]+")
 HOST_COPY = re.compile(r"DtoH|HtoD|DeviceToHost|HostToDevice")
 """Found in the name of a copy from or to the host"""
@@ -129,7 +130,7 @@ class Gaps:
     def _before(self) -> dict[Cause, NDArray[np.int64]]:
         """(m + 1) ns of each cause in all gaps before each."""
         rest = self.end - self.begun
-        by_cause = {cause: np.where(self.last == number, rest, 0) for cause, number in _NUMBER.items()}
+        by_cause = {cause: np.where(self.last == number, rest, 0) for cause, number in NUMBER.items()}
         by_cause["sync"] = self.waited - self.start
         by_cause["cpu"] = self.begun - self.waited
         return {cause: np.append(0, np.cumsum(lengths)) for cause, lengths in by_cause.items()}
@@ -149,18 +150,18 @@ def find_gaps(trace: Trace) -> Gaps:
     before = columns.start[gpu[order]] > reached[:-1]
     start, at = reached[:-1][before], order[before]
     end = columns.start[gpu[at]]
-    waited, begun, last = start.copy(), start.copy(), np.full(len(at), _NUMBER["launch"], np.int8)
+    waited, begun, last = start.copy(), start.copy(), np.full(len(at), NUMBER["launch"], np.int8)
     call = launch[at]
-    last[call == NONE] = _NUMBER["unknown"]
+    last[call == NONE] = NUMBER["unknown"]
     late = np.zeros(len(at), bool)
     if len(gpu):
         ready = (columns.end[call] <= start) | (columns.start[gpu[first_started(launch)[at]]] < end)
         late = (call != NONE) & ~ready & (end - columns.end[call] > LATE)
-        last[(call != NONE) & (ready | late)] = _NUMBER["queued"]
+        last[(call != NONE) & (ready | late)] = NUMBER["queued"]
     processes: dict[int | str, int] = {}
     process = np.array([processes.setdefault(lane.pid, len(processes)) for lane in columns.lanes], np.intp)
     waits = _Waits.of(columns, process)
-    launching = (last == _NUMBER["launch"]) | late
+    launching = (last == NUMBER["launch"]) | late
     being_launched = np.flatnonzero(launching & (columns.start[call] > start))
     launched_at, by = columns.start[call[being_launched]], columns.lane[call[being_launched]]
     # The clocks of CPU and GPU may differ by a little: nothing starts before it is launched.
@@ -172,7 +173,7 @@ def find_gaps(trace: Trace) -> Gaps:
         start, end = np.append(start, reached[-1]), np.append(end, finish)
         returned = waits.end[waits.begin < reached[-1]].max(initial=reached[-1])
         waited, begun = np.append(waited, returned), np.append(begun, returned)
-        last = np.append(last, np.int8(_NUMBER["end"]))
+        last = np.append(last, np.int8(NUMBER["end"]))
     return Gaps(start, waited, begun, end, last)
 
 
