@@ -50,6 +50,15 @@ def test_a_step_that_launched_nothing_is_not_looked_at() -> None:
     assert overview(made(step, empty)).scope == "step 2, of median length among 2"
 
 
+def test_work_that_an_earlier_step_left_in_the_queue_is_apart() -> None:
+    steps = [event("user_annotation", f"ProfilerStep#{n}", 10 * n, 10) for n in range(3)]
+    calls = [event("cuda_runtime", "cudaLaunchKernel", 10 * n + 5, 2, correlation=n + 1) for n in range(3)]
+    work = [event("kernel", "k", 10 + 100 * n, 100, correlation=n + 1) for n in range(3)]
+    seen = overview(made(*steps, *calls, *work))
+    assert seen.scope.startswith("step 1") and sum(part.ns for part in seen.parts) == seen.span == 200_000
+    assert [(part.busy, part.ns) for part in seen.parts] == [(True, 100_000), (True, 100_000)]
+
+
 def test_names_in_sentences_are_short_and_escaped() -> None:
     name = "void <script>" + "x" * 200 + "(int)"
     calls = [event("cuda_runtime", "cudaLaunchKernel", k, 1, correlation=k + 1) for k in range(2)]

@@ -44,7 +44,7 @@ class Overview:
     span: int
     """ns, the sum of :attr:`parts`"""
     parts: tuple[Part, ...]
-    """Busy, then idle by cause, the largest first; causes of 0 ns are left out"""
+    """Busy, then idle by cause, the largest first; but for the first, what is 0 ns is left out"""
     top: tuple[Row, ...]
     """The kernels that took most time in the whole trace; without a GPU the ops, by self CPU time"""
     notes: tuple[str, ...]
@@ -74,7 +74,9 @@ def overview(trace: Trace) -> Overview:
         ops = sorted(op_table(trace), key=lambda row: -row.self_cpu)
         return Overview(scope, step.span, (), tuple(ops[:MOST_ROWS]), notes)
     idle = sorted(_causes(step), key=lambda part: -part.ns)
-    parts = (Part("GPU busy", step.gpu_busy, busy=True), *(part for part in idle if part.ns))
+    own = Part("GPU busy", step.busy, busy=True)
+    others = Part("GPU busy with work of other steps or of none", step.gpu_busy - step.busy, busy=True)
+    parts = (own, *(part for part in (others, *idle) if part.ns))
     return Overview(scope, step.span, parts, tuple(kernels[:MOST_ROWS]), notes)
 
 
