@@ -124,6 +124,7 @@ def _verdict(measured: Measured) -> Sentence | None:
         "only copies from or to the host": step.gpu_busy - step.computing - step.communicating,
         "waits for the CPU": waiting(step),
         "is idle although work is queued": step.idle_queued,
+        "is idle before work whose launch isn't in the file": step.idle_unknown,
     }
     said = [
         f"{what} for {printed(ns / step.span, 'share')}"

@@ -126,7 +126,7 @@ class Measured:
                 words = "Meanwhile, the CPU was in {}."
                 if columns.kind[event] == CODE[Kind.CALL] and end - begin > LONG:
                     words += (
-                        " A call that takes so long is often set-up: see whether later steps have it, too."
+                        " A call that takes so long is often set-up: see whether it comes again."
                     )
                 return Sentence(words, (name,))
         return Sentence(
