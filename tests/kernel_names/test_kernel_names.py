@@ -272,6 +272,8 @@ def test_is_communication() -> None:
         "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 8>(c10::BFloat16*)",
         "void c10d::symmetric_memory::two_shot_all_reduce_kernel<c10::BFloat16, 16, 8>(c10::BFloat16**)",
         "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)",
+        "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*, float*)",
+        "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(int)1>(int)",
     ]
     no = [
         "block_all_reduce_sum_f32_kernel",

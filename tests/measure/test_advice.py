@@ -181,6 +181,19 @@ def test_kernels_shorter_than_their_launches() -> None:
     assert "short-kernels" not in said(queued.step(1, 1400, 2400))
 
 
+def test_short_kernels_of_graphs_are_launched_together() -> None:
+    def graphs(kernels: int) -> Made:
+        made = after_a_step()
+        for at in range(10, 4010, 40):
+            work = [(at + 13 + 2 * n, at + 15 + 2 * n) for n in range(kernels)]
+            made.launch((at, at + 12), *work, name="cudaGraphLaunch")
+        return made.step(2, 10, 4010)
+
+    assert "short-kernels" in said(graphs(1))
+    words = said(graphs(8))
+    assert "late-launches" in words and "short-kernels" not in words
+
+
 def test_the_kernels_of_a_graph_share_its_launch() -> None:
     """200 kernels of 5 µs by one launch of 300 µs: each has 1.5 µs of it."""
     words = sentences(load(DATA / "small" / "second" / "graph_advice.json"))

@@ -49,15 +49,16 @@ def is_gemm(name: str) -> bool:
 
 
 _COMMUNICATION = re.compile(
-    r"(?:void )?(?:nccl|msccl)\w*Kernel|hcom_|(?:void )?(?:(?:\w+|\(anonymous namespace\))::)*"
-    r"(?:multimem_(?:all|one|two)|(?:one|two)_shot_all_reduce|cross_device_reduce_[12]stage)"
+    r"hcom_|nvshmem|(?:void )?(?:(?:nccl|msccl)\w*Kernel|deep_ep::|(?:(?:\w+|\(anonymous namespace\))::)*"
+    r"(?:multimem_(?:all|one|two)|(?:one|two)_shot_all_reduce|cross_device_reduce_[12]stage|allreduce_fusion))"
 )
 
 
 def is_communication(name: str) -> bool:
     """Whether the kernel communicates with other GPUs, and so also runs while it waits for them.
 
-    NCCL (and AMD's RCCL and MSCCL, which use its names), HCCL, PyTorch's symmetric memory, vLLM's all-reduce.
+    NCCL (and AMD's RCCL and MSCCL, which use its names), HCCL, NVSHMEM, DeepEP, PyTorch's symmetric memory,
+    and the all-reduce of vLLM and of TensorRT-LLM.
     """
     return _COMMUNICATION.match(name) is not None
 

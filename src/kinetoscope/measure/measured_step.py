@@ -125,9 +125,7 @@ class Measured:
             if not STEP_NAME.fullmatch(name):
                 words = "Meanwhile, the CPU was in {}."
                 if columns.kind[event] == CODE[Kind.CALL] and end - begin > LONG:
-                    words += (
-                        " A call that takes so long is often set-up: see whether it comes again."
-                    )
+                    words += " A call that takes so long is often set-up: see whether it comes again."
                 return Sentence(words, (name,))
         return Sentence(
             "For most of it, no op or call was recorded: Python code, input and output, or nothing to do."
