@@ -138,6 +138,8 @@ def test_many_short_gaps_call_for_fewer_launches() -> None:
     assert "short-kernels" not in words
     with_a_graph = flood(6, 10).launch((2011, 2012), (2012, 2013), name="cudaGraphLaunch")
     assert "CUDA graphs" not in said(with_a_graph)["late-launches"]
+    compiled = said(flood(6, 10).op("Torch-Compiled Region: 0/0", 10, 2_010))["late-launches"]
+    assert "help: CUDA graphs (torch.compile's mode reduce-overhead), or more work" in compiled
 
 
 def test_one_gap_is_told_with_what_the_cpu_did_in_it() -> None:
@@ -226,6 +228,16 @@ def test_a_wait_for_the_gpu_leaves_the_queue_empty() -> None:
     )
     assert "late-launches" not in words
     assert set(said(items(wait=False))) == {"verdict", "late-launches", "profiler"}
+
+
+def test_a_short_wait_does_not_explain_a_long_gap() -> None:
+    """A compiler runs for 2 ms after the CPU has waited for 5 µs."""
+    made = after_a_step().launch((10, 12), (15, 50)).call("cudaStreamSynchronize", 47, 52)
+    words = said(made.op("compile", 60, 2_050).launch((2_052, 2_054), (2_055, 2_100)).step(2, 10, 2_100))
+    assert "synchronization" not in words
+    assert (
+        "most of it in one gap of 2.00 ms" in words["late-launches"] and "compile" in words["late-launches"]
+    )
 
 
 def test_a_wait_at_the_end_of_the_recording_is_the_profilers() -> None:

@@ -6,6 +6,7 @@ Shares are of the step that is looked at, or of the whole of a trace without ste
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -40,6 +41,9 @@ HANDOVER = 5_000
 STAGED = 65_536
 """Bytes.  The CPU doesn't wait for a copy of up to so many from pageable memory: the driver keeps them
 (https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html)."""
+
+_COMPILED = re.compile(r"triton_(?:poi|red|per|tem)_fused|Torch-Compiled Region|## Call CompiledFxGraph")
+"""Begins the names of what torch.compile makes and records"""
 
 _WORTH = printed(WORTH, "share")
 
@@ -206,12 +210,15 @@ def _late_launches(measured: Measured) -> Sentence | None:
         return None
     words = f"For {measured.part(measured.late_time)}, the GPU waited for the CPU to launch work"
     if measured.has_short_gaps:
-        has_graphs = any("GraphLaunch" in name for name in measured.columns.names)
-        graphs = "" if has_graphs else ", CUDA graphs (its mode reduce-overhead)"
+        ways = [] if _is_compiled(measured) else ["fusion (torch.compile)"]
+        if not any("GraphLaunch" in name for name in measured.columns.names):
+            of = "its" if ways else "torch.compile's"
+            ways.append(f"CUDA graphs ({of} mode reduce-overhead)")
+        ways.append("more work in each (larger batches)")
+        few = f"{', '.join(ways[:-1])}, or {ways[-1]}" if len(ways) > 1 else ways[0]
         middle = printed(int(np.median(gaps.length[late])), "ns")
         return Sentence(
-            f"{words}, in {len(late):,} gaps of {middle} at the median. Fewer launches help: fusion "
-            f"(torch.compile){graphs}, or more work in each (larger batches)."
+            f"{words}, in {len(late):,} gaps of {middle} at the median. Fewer launches help: {few}."
         )
     longest = int(late[np.argmax(gaps.length[late])])
     begin, end = int(gaps.begin[longest]), int(gaps.end[longest])
@@ -248,9 +255,13 @@ def _short_kernels(measured: Measured) -> Sentence | None:
         return None
     return Sentence(
         f"{printed(share, 'share')} of {len(kernels):,} kernels take less time than the CPU needs to "
-        f"launch them ({printed(int(np.median(each)), 'ns')} at the median). Fusing them (torch.compile, "
-        "foreach and fused optimizers) saves launches."
+        f"launch them ({printed(int(np.median(each)), 'ns')} at the median). Fusing them "
+        f"({'' if _is_compiled(measured) else 'torch.compile, '}foreach and fused optimizers) saves launches."
     )
+
+
+def _is_compiled(measured: Measured) -> bool:
+    return any(_COMPILED.match(name) for name in measured.columns.names)
 
 
 @_rule(
@@ -272,8 +283,8 @@ def _profiler(measured: Measured) -> Sentence | None:
 
 @_rule(
     "synchronization",
-    f"For at least {_WORTH}, the GPU was idle in gaps that began while the CPU waited for it. The end of "
-    "the recording doesn't count.",
+    f"For at least {_WORTH}, the GPU was idle in gaps of at most {printed(LONG, 'ns')} that began while the "
+    "CPU waited for it. The end of the recording doesn't count.",
     "Says in which call the CPU waited before the longest of these gaps, and what asks for such waits.",
     _TUNING,
 )

@@ -78,7 +78,7 @@ class Measured:
             gaps.start[at],
             ends | (last == NUMBER["launch"]),
             last == NUMBER["queued"],
-            (gaps.waited[at] > gaps.start[at]) & ~ends,
+            (gaps.waited[at] > gaps.start[at]) & ~ends & (gaps.end[at] - gaps.start[at] <= LONG),
             loading.until(end) - loading.until(begin),
         )
 
@@ -146,7 +146,8 @@ class Gaps(NamedTuple):
     queued: NDArray[np.bool_]
     """(n) whether what came next was queued"""
     synced: NDArray[np.bool_]
-    """(n) whether the GPU ran dry while the CPU waited for it, and got work later"""
+    """(n) whether the GPU ran dry while the CPU waited for it, and got work within :data:`LONG`: what the CPU
+    did in longer ones kept it, not the wait"""
     loading: NDArray[np.int64]
     """(n) ns in which the CPU was in a data loader, also in the lead"""
 
