@@ -97,6 +97,16 @@ def test_a_page_names_the_gpu_that_did_something() -> None:
     assert alone == "10.0 µs; the file names A, and shows no work of it"
 
 
+def test_annotations_have_no_gpu_time_of_other_threads_and_say_so() -> None:
+    ahead = event("user_annotation", "train", 0, 100)
+    call = event("cuda_runtime", "cudaLaunchKernel", 10, 5, correlation=1)
+    behind = event("cuda_runtime", "cudaLaunchKernel", 50, 5, correlation=2) | {"tid": 2}
+    work = [event("kernel", "k", 20, 10, correlation=1), event("kernel", "k", 60, 10, correlation=2)]
+    says = "GPU time is what its own thread launched"
+    assert says in page_html(made(ahead, call, behind, *work), name="x")
+    assert says not in page_html(made(ahead, call, *work), name="x")
+
+
 def test_columns_that_do_not_fit_are_left_out_before_names_are_cut_short() -> None:
     columns = [Column("name", "name"), *(Column(key, key, "count") for key in ("calls", "least", "most"))]
     rows = [{"name": "a_name_of_thirty_letters_and_on", "calls": 12345, "least": 12345, "most": 12345}]

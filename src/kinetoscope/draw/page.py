@@ -24,6 +24,8 @@ from kinetoscope.draw.views import VIEWS, choose_rows
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.summary import kind_counts, summarize, summary_lines
 from kinetoscope.trace import Kind
+from kinetoscope.trace.columns import distinct
+from kinetoscope.trace.fields import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,7 +142,15 @@ def _caption(trace: Trace, by: str) -> str:
         number = len(trace.steps_at)
         parts = f"{number} steps and what is between them" if number > 1 else "a step and what is around it"
         caption += f"; sums over the whole trace, {parts}"
+    if by == "annotation" and _launching_threads(trace) > 1:
+        caption += "; GPU time is what its own thread launched (autograd launches a backward pass on another)"
     return caption
+
+
+def _launching_threads(trace: Trace) -> int:
+    columns = trace.columns
+    launch = columns.launch[columns.on_gpu]
+    return len(distinct(columns.lane[launch[launch != NONE]]))
 
 
 def _lead(trace: Trace) -> str:
