@@ -136,6 +136,8 @@ def test_many_short_gaps_call_for_fewer_launches() -> None:
         "reduce-overhead), or more work in each (larger batches)."
     )
     assert "short-kernels" not in words
+    compiled = said(flood(6, 5).op("Torch-Compiled Region: 0/0", 10, 2_010))
+    assert "torch.compile" not in compiled["short-kernels"]
     with_a_graph = flood(6, 10).launch((2011, 2012), (2012, 2013), name="cudaGraphLaunch")
     assert "CUDA graphs" not in said(with_a_graph)["late-launches"]
     compiled = said(flood(6, 10).op("Torch-Compiled Region: 0/0", 10, 2_010))["late-launches"]
@@ -149,7 +151,9 @@ def test_one_gap_is_told_with_what_the_cpu_did_in_it() -> None:
         "gap of 60.0 µs, at the start of the step. Meanwhile, the CPU was in aten::nonzero."
     )
     silent = said(busy(after_a_step(), 65, 110).step(2, 10, 110))
-    assert "no op or call was recorded" in silent["late-launches"]
+    assert "nothing was recorded on the CPU" in silent["late-launches"]
+    stacks = busy(after_a_step().op("data.py(3): load", 12, 60, "python_function"), 65, 110)
+    assert "Meanwhile, the CPU was in data.py(3): load." in said(stacks.step(2, 10, 110))["late-launches"]
 
 
 def test_a_long_call_may_be_set_up() -> None:
@@ -165,8 +169,18 @@ def test_a_server_without_requests_gets_no_verdict() -> None:
     words = said(made)
     assert set(words) == {"late-launches"}
     assert "half of it in 2 gaps of 45.0 ms or more. The longest is of 45.0 ms" in words["late-launches"]
-    assert words["late-launches"].endswith("Python code, input and output, or nothing to do.")
+    assert words["late-launches"].endswith("Python, input and output, or nothing to do.")
     assert "verdict" in said(busy(made, 180_000, 195_000).step(1, 0, 200_000))
+
+
+def test_a_trace_without_steps_may_begin_and_end_anywhere() -> None:
+    """Importing comes before the work and a checkpoint after it; both are nobody's wait."""
+    words = said(busy(Made().op("import", 0, 9_900), 10_000, 14_000).op("torch.save", 14_000, 20_000))
+    assert words == {
+        "verdict": "Mixed: of the trace, the GPU computes for 20 %, is idle before the first launch or "
+        "after the last work for 80 %.",
+        "kernel": "On the GPU, look at k first: it takes 100 % of all kernel time.",
+    }
 
 
 def test_kernels_shorter_than_their_launches() -> None:
@@ -295,7 +309,7 @@ def test_without_a_gpu_the_cpu_is_all_there_is() -> None:
 
 
 def test_work_whose_launches_are_not_in_the_file_is_judged_by_nobody() -> None:
-    words = said(Made().activity(0, 10).activity(50, 60))
+    words = said(Made().activity(0, 10).activity(50, 60).op("aten::mm", 0, 90))
     assert words.keys() == {"verdict"}
     assert words["verdict"].startswith("No launch of the trace's GPU work is in the file")
 

@@ -15,7 +15,6 @@ import numpy as np
 from kinetoscope.kernel_names import is_communication
 from kinetoscope.measure.measured_step import LONG, WORTH, Half, Measured, Sentence
 from kinetoscope.measure.printing import printed
-from kinetoscope.measure.steps import waiting
 from kinetoscope.measure.tables import NO_LAUNCH, NO_OP, kernel_table
 from kinetoscope.trace import Kind
 from kinetoscope.trace.columns import CODE
@@ -105,7 +104,8 @@ def _verdict(measured: Measured) -> Sentence | None:
             f"No launch of the {whole}'s GPU work is in the file, so what the GPU waited for can't be told."
         )
     wait, alone, computing = (
-        printed(ns / (step.span or 1), "share") for ns in (waiting(step), step.communicating, step.computing)
+        printed(ns / (step.span or 1), "share")
+        for ns in (measured.waiting, step.communicating, step.computing)
     )
     if measured.regime == "overhead-bound":
         if whole == "trace" and measured.half.least > LONG:
@@ -117,7 +117,7 @@ def _verdict(measured: Measured) -> Sentence | None:
     if measured.regime == "communication-bound":
         return Sentence(f"Communication-bound: for {alone} of the {whole}, only communication runs. {_PEERS}")
     if measured.regime == "gpu-bound":
-        saves = "hardly does" if waiting(step) < 0.01 * step.span else f"saves {wait} at most"
+        saves = "hardly does" if measured.waiting < 0.01 * step.span else f"saves {wait} at most"
         return Sentence(
             f"GPU-bound: the GPU computes for {computing} of the {whole}. Faster kernels shorten "
             f"it; a faster CPU {saves}."
@@ -126,7 +126,8 @@ def _verdict(measured: Measured) -> Sentence | None:
         "computes": step.computing,
         "only communicates": step.communicating,
         "only copies from or to the host": step.gpu_busy - step.computing - step.communicating,
-        "waits for the CPU": waiting(step),
+        "waits for the CPU": measured.waiting,
+        "is idle before the first launch or after the last work": measured.margin,
         "is idle although work is queued": step.idle_queued,
         "is idle before work whose launch isn't in the file": step.idle_unknown,
     }
@@ -278,7 +279,7 @@ def _profiler(measured: Measured) -> Sentence | None:
             "Recording Python stacks slows the CPU, and this trace has them: record without with_stack "
             "before you believe how long the GPU waits."
         )
-    return Sentence("A profiler slows the CPU: time the steps without it before you work on such gaps.")
+    return Sentence("A profiler slows the CPU: measure without it before you work on such gaps.")
 
 
 @_rule(

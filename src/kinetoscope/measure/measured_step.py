@@ -11,7 +11,7 @@ import numpy as np
 from kinetoscope.measure.idle_time import NUMBER, find_gaps
 from kinetoscope.measure.intervals import Cover
 from kinetoscope.measure.printing import printed
-from kinetoscope.measure.steps import regime
+from kinetoscope.measure.steps import regime, waiting
 from kinetoscope.trace import Kind
 from kinetoscope.trace.categories import STEP_NAME
 from kinetoscope.trace.columns import CODE, among, distinct
@@ -51,6 +51,10 @@ class Measured:
         self.whole = "step" if trace.steps_at else "trace"
         """what the sentences call it"""
         self.regime = regime(step)
+        self.margin = step.lead + step.tail if self.whole == "trace" else 0
+        """ns before and after the work of a whole trace, in which nobody knows who waits"""
+        self.waiting = waiting(step) - self.margin
+        """ns in which the GPU waited for the CPU"""
         self.has_gpu = bool(self.columns.on_gpu.any())
 
     def is_worth(self, ns: int) -> bool:
@@ -76,7 +80,7 @@ class Measured:
             np.minimum(np.maximum(begin, self.start + self.step.lead), end),
             end,
             gaps.start[at],
-            ends | (last == NUMBER["launch"]),
+            (ends & (self.step.tail == 0)) | (last == NUMBER["launch"]),
             last == NUMBER["queued"],
             (gaps.waited[at] > gaps.start[at]) & ~ends & (gaps.end[at] - gaps.start[at] <= LONG),
             loading.until(end) - loading.until(begin),
@@ -86,7 +90,8 @@ class Measured:
     def late(self) -> NDArray[np.intp]:
         """Gaps in which the CPU came late with the next launch: waits that no other rule explains."""
         gaps = self.gaps
-        return np.flatnonzero(gaps.waits & ~gaps.synced & (2 * gaps.loading < gaps.length))
+        explained = gaps.synced | (2 * gaps.loading >= gaps.length)
+        return np.flatnonzero(gaps.waits & ~explained & (self.regime is not None))
 
     @cached_property
     def late_time(self) -> int:
@@ -116,9 +121,10 @@ class Measured:
         return at[among(self.columns.lane[at], self.threads, len(self.columns.lanes))]
 
     def meanwhile(self, begin: int, end: int) -> Sentence:
-        """What the CPU did between two times (ns): the innermost event that lasts for half of it."""
+        """What the CPU did between two times (ns): the innermost event that lasts for half of them."""
         columns = self.columns
-        at = np.union1d(self.on_threads(Kind.ANNOTATION, Kind.OP, Kind.CALL), columns.where(Kind.OVERHEAD))
+        on_cpu = self.on_threads(Kind.ANNOTATION, Kind.OP, Kind.CALL, Kind.PYTHON)
+        at = np.union1d(on_cpu, columns.where(Kind.OVERHEAD))
         inside = np.minimum(columns.ends(at), end) - np.maximum(columns.start[at], begin)
         for event in at[2 * inside >= end - begin][::-1].tolist():
             name = columns.names[columns.name[event]]
@@ -128,7 +134,7 @@ class Measured:
                     words += " A call that takes so long is often set-up: see whether it comes again."
                 return Sentence(words, (name,))
         return Sentence(
-            "For most of it, no op or call was recorded: Python code, input and output, or nothing to do."
+            "For most of it, nothing was recorded on the CPU: Python, input and output, or nothing to do."
         )
 
 

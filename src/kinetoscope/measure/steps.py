@@ -84,6 +84,8 @@ class StepRow(msgspec.Struct, frozen=True):
     lead: int
     """of ``idle_cpu``, before the first launch in the file: the recording may have begun with an empty queue
     although the GPU has work at this point of a longer run"""
+    tail: int
+    """of ``idle_end``, after the last GPU activity of a whole trace, which may end anywhere; 0 for a step"""
     idle_cpu: int
     """the CPU had not yet begun to launch what ran next"""
     idle_launch: int
@@ -196,6 +198,7 @@ class _Rows:
             computing=computing,
             communicating=self._without_copies.between(start, end) - computing,
             lead=self._gaps.lead(start, end),
+            tail=0 if self._trace.steps_at else idle["end"],
             idle=total_idle,
             idle_cpu=idle["cpu"],
             idle_launch=idle["launch"],
@@ -242,7 +245,8 @@ def regime(step: StepRow) -> Regime | None:
     synchronization doesn't either: it is long whenever work is left.
 
     - ``overhead-bound``: the GPU waits for the CPU for more than :data:`OVERHEAD_BOUND` of the step, the
-      lead left out of both.  What the GPU waits for is idle time by cause cpu, launch, sync and end.
+      lead (and the tail of a whole trace) left out of both.  What the GPU waits for is idle time by cause
+      cpu, launch, sync and end.
     - ``communication-bound``: ``communicating`` is more than :data:`COMMUNICATION_BOUND` of the step.  A
       communication kernel also runs while it waits for the other ranks.
     - ``gpu-bound``: ``computing`` is at least :data:`GPU_BOUND` of the step, and at least one launch found
@@ -251,7 +255,8 @@ def regime(step: StepRow) -> Regime | None:
     """
     if step.deepest is None or not step.span:
         return None
-    if waiting(step) - step.lead > OVERHEAD_BOUND * (step.span - step.lead):
+    margin = step.lead + step.tail
+    if waiting(step) - margin > OVERHEAD_BOUND * (step.span - margin):
         return "overhead-bound"
     if step.communicating > COMMUNICATION_BOUND * step.span:
         return "communication-bound"
