@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-    from kinetoscope.api import Table, Trace, TraceError, count, load, time, trace_of
+    from kinetoscope.api import NotMeasured, Table, Trace, TraceError, count, load, time, trace_of
 
 __version__ = "0.1.0"
-__all__ = ["Table", "Trace", "TraceError", "count", "load", "setup", "time", "trace_of"]
+__all__ = ["NotMeasured", "Table", "Trace", "TraceError", "count", "load", "setup", "time", "trace_of"]
 
 
 def __getattr__(name: str) -> Any:

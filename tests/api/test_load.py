@@ -7,7 +7,7 @@ import importlib
 import io
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from kinetoscope.api import explain
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "tests/data/traces/geglu_eager.json.gz"
 SMALL = ROOT / "tests/data/small"
+CPU_ONLY = SMALL / "second/cpu_only.json"
 
 
 @pytest.fixture(scope="module")
@@ -205,15 +206,49 @@ def test_a_failure_fits_what_pytest_shows(trace: kinetoscope.Trace) -> None:
     assert lines[2].startswith(">")
 
 
-def test_none_says_what_was_looked_for(trace: kinetoscope.Trace) -> None:
-    empty = kinetoscope.load(
-        b'{"traceEvents": [{"ph": "X", "cat": "user_annotation", "name": "a", "ts": 1, "dur": 2}]}'
-    )
+def test_none_says_what_was_looked_for() -> None:
+    empty = kinetoscope.load(CPU_ONLY, absent_is_zero=True)
     lines = explain(kinetoscope.count(empty.kernels, "*gemm*"), 1, "==")
-    assert lines is not None and lines[1] == "no kernels were there, so none that fits '*gemm*'"
-    assert "no GPU activity at all" in lines[2]
-    lines = explain(kinetoscope.count(empty.ops), 1, "==")
-    assert lines is not None and "no ops at all: torch records only those of the thread" in lines[2]
+    assert lines == ["0 == 1", "no kernels were there, so none that fits '*gemm*'"]
+
+
+NO_GPU = r"no GPU activity in the file: was `ProfilerActivity.CUDA` on\?"
+
+
+def test_what_is_not_in_the_trace_cannot_be_counted() -> None:
+    trace = kinetoscope.load(CPU_ONLY)
+    asked: list[Callable[[], object]] = [
+        lambda: kinetoscope.count(trace.kernels),
+        lambda: kinetoscope.count(trace.copies, "Memcpy*"),
+        lambda: kinetoscope.time(trace.gpu) < 5,
+        lambda: kinetoscope.count(trace.steps[0].gpu),
+        lambda: "*gemm*" in trace.kernels,
+        lambda: trace.measure("count(kernels) <= 12"),
+    ]
+    for ask in asked:
+        with pytest.raises(kinetoscope.NotMeasured, match=NO_GPU):
+            ask()
+    assert kinetoscope.count(trace.ops) == 24 and kinetoscope.count(trace.steps) == 2
+    assert kinetoscope.count(trace.annotations, "none such") == 0
+    assert trace.ops[0] not in trace.kernels
+    assert repr(trace).endswith("28 events, no GPU activity, 2 steps>")
+    # A comparison of the lists that fails is shown without counting them.
+    assert explain(trace.kernels, [trace.ops[0]], "==") is not None
+    of_gpu = kinetoscope.load(SMALL / "32_gpu_only.json")
+    for ask in (lambda: kinetoscope.count(of_gpu.ops), lambda: "aten::copy_" in of_gpu.ops):
+        with pytest.raises(kinetoscope.NotMeasured, match="no op in the file"):
+            ask()
+    with pytest.raises(kinetoscope.NotMeasured, match="no step in the file"):
+        kinetoscope.count(of_gpu.steps)
+
+
+def test_who_means_it_counts_what_is_absent_as_0() -> None:
+    for trace in (
+        kinetoscope.load(CPU_ONLY, absent_is_zero=True),
+        kinetoscope.load(CPU_ONLY.read_bytes(), absent_is_zero=True),
+    ):
+        assert kinetoscope.count(trace.kernels) == kinetoscope.time(trace.steps[0].gpu) == 0
+        assert "*gemm*" not in trace.kernels and trace.measure("count(kernels) == 0") is True
 
 
 def test_what_cannot_be_counted(trace: kinetoscope.Trace) -> None:

@@ -195,6 +195,13 @@ TESTS = """
     def test_passes(trace_of):
         t = trace_of(work, torch.ones(4))
         assert count(t.ops, "aten::add") == 2
+
+    def test_who_means_it(trace_of):
+        t = trace_of(work, torch.ones(4), absent_is_zero=True)
+        assert count(t.kernels) == 0 and "Memcpy*" not in t.copies
+
+    def test_of_a_gpu_that_was_not_recorded(trace_of):
+        t = trace_of(work, torch.ones(4))
         assert count(t.kernels) == 0
 
     def test_fails(trace_of):
@@ -218,9 +225,10 @@ def options() -> list[str]:
 def test_a_failing_test_shows_what_ran(torch: Any, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(TESTS)
     done = pytester.runpytest(*options(), "-p", "no:cacheprovider")
-    done.assert_outcomes(passed=1, failed=3)
+    done.assert_outcomes(passed=2, failed=4)
     done.stdout.fnmatch_lines(
         [
+            "E  *NotMeasured: no GPU activity in the file: was `ProfilerActivity.CUDA` on? (*absent_is_zero*",
             "E       *assert 2 == 1",
             "E         * events were there (op), of which 'aten::add' fits those marked with >:",
             "E         >    2×  * aten::add",

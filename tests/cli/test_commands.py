@@ -268,6 +268,37 @@ def test_what_is_no_condition(run: Run, sample: Find, expression: str, says: str
     assert says in done.err and done.err.count("\n") == 1
 
 
+CPU_ONLY = Path(__file__).parents[1] / "data" / "small" / "second" / "cpu_only.json"
+NO_GPU = "no GPU activity in the file: was `ProfilerActivity.CUDA` on?"
+
+
+def test_what_is_not_in_the_file_is_not_measured(run: Run) -> None:
+    done = run("assert", CPU_ONLY, "count(kernels) <= 12", "busy(trace) < ms(1)", "count(ops) == 12")
+    assert done.status == 4
+    assert done.out.splitlines() == [
+        "not measured  count(kernels) <= 12",
+        "not measured  busy(trace) < ms(1)",
+        "holds  count(ops) == 12",
+    ]
+    assert done.err == f"kinetoscope: {CPU_ONLY}: {NO_GPU} (With --absent-is-zero it counts as 0.)\n"
+
+
+def test_a_condition_that_fails_outweighs_one_that_is_not_measured(run: Run) -> None:
+    done = run("assert", CPU_ONLY, "count(kernels) <= 12", "count(ops) == 1 and count(kernels) == 1")
+    assert done.status == 1 and NO_GPU in done.err
+    assert done.out.splitlines()[:4] == [
+        "not measured  count(kernels) <= 12",
+        "FAILS  count(ops) == 1 and count(kernels) == 1",
+        "       count(ops) is 12",
+        "       count(kernels) is not measured",
+    ]
+
+
+def test_what_is_absent_may_be_meant(run: Run) -> None:
+    done = run("assert", "--absent-is-zero", CPU_ONLY, '"*gemm*" not in kernels', "busy(trace) == 0")
+    assert (done.status, done.err) == (0, "")
+
+
 # --- scrub --------------------------------------------------------------------------------------------------
 
 
@@ -543,4 +574,4 @@ def test_every_command_tells_its_options(run: Run) -> None:
         assert done.status == 0 and "--help" in done.out
     unknown = run("slow")
     assert unknown.status == 2 and unknown.err.count("\n") == 1
-    assert set(EXIT_STATUSES) == {0, 1, 2, 3, 70, 130}
+    assert set(EXIT_STATUSES) == {0, 1, 2, 3, 4, 70, 130}

@@ -19,7 +19,7 @@ from kinetoscope.trace import Kind, Trace, TraceError, load
 
 ROOT = Path(__file__).parents[2]
 RECORDED = sorted(ROOT.glob("docs/recordings/*/*/*.json.gz"))
-CORPUS = sorted(ROOT.glob("tests/data/small/*")) + sorted(ROOT.glob("tests/data/traces/*.json.gz"))
+CORPUS = sorted(ROOT.glob("tests/data/small/*.*")) + sorted(ROOT.glob("tests/data/traces/*.json.gz"))
 
 
 def read(script: str, function: str = "data") -> tuple[str, object]:

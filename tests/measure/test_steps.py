@@ -272,15 +272,15 @@ def test_a_depth_knows_its_steps_and_events(sample: Read) -> None:
         ('idle(x.kernels, "cpu")', "idle with a cause needs a trace or a step"),
         ("regime(x.kernels)", "regime needs a trace or a step"),
         ("queue_depth(3)", "queue_depth needs a trace or a step"),
-        ("regime(cpu)", "regime: cpu launched nothing on the GPU"),
-        ("queue_depth(cpu)", "queue_depth: cpu launched nothing on the GPU"),
-        ("regime(flat.steps)", "flat has no steps"),
+        ("regime(unlaunched)", "regime: unlaunched launched nothing on the GPU"),
+        ("queue_depth(unlaunched)", "queue_depth: unlaunched launched nothing on the GPU"),
+        ("regime(flat.steps)", "no step in the file"),
     ],
 )
 def test_what_has_no_value(sample: Read, small: Read, expression: str, message: str) -> None:
     names = {
         "x": sample("geglu_eager"),
-        "cpu": Made().step(1, 0, 50).trace(),
+        "unlaunched": Made().step(1, 0, 50).call("cudaStreamSynchronize", 1, 2).activity(3, 4).trace(),
         "flat": small("14"),
     }
     with pytest.raises(ExpressionError, match=message):

@@ -12,6 +12,19 @@ from kinetoscope.api.counts import Count, Time, count, explain, time
 from kinetoscope.api.loading import load, trace_of
 from kinetoscope.api.trace import PublicTrace as Trace
 from kinetoscope.api.trace import Table
+from kinetoscope.measure.errors import NotMeasured
 from kinetoscope.trace import TraceError
 
-__all__ = ["Count", "Table", "Time", "Trace", "TraceError", "count", "explain", "load", "time", "trace_of"]
+__all__ = [
+    "Count",
+    "NotMeasured",
+    "Table",
+    "Time",
+    "Trace",
+    "TraceError",
+    "count",
+    "explain",
+    "load",
+    "time",
+    "trace_of",
+]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
-from kinetoscope.api.trace import Events
+from kinetoscope.api.trace import Events, Steps
 from kinetoscope.trace import Event, Step
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ class _Number(int):
     events: tuple[Event, ...] = ()
     pattern: str | None = None
     noun: str = "events"
-    why_none: str = ""
 
 
 class Count(_Number):
@@ -39,19 +38,29 @@ _N = TypeVar("_N", bound=_Number)
 def count(events: Iterable[Event | Step], pattern: str | None = None) -> Count:
     """How many of ``events`` there are, or how many whose name matches ``pattern`` (``*`` and ``?``).
 
-    A step counts as its ``ProfilerStep#n``.  Raises ``TypeError`` for anything that is not an event.
+    A step counts as its ``ProfilerStep#n``.  Raises ``TypeError`` for anything that is not an event, and
+    :class:`~kinetoscope.measure.errors.NotMeasured` for a list of a trace that holds nothing of the kind,
+    such as the kernels of one that has no GPU activity at all.
 
     >>> import kinetoscope
     >>> trace = kinetoscope.load("docs/recordings/nvidia-h200/02_linear/linear_eager.json.gz")
     >>> kinetoscope.count(trace.ops, "aten::*mm")
     3
     """
+    __tracebackhide__ = True
+    _must_be_measured(events)
+    return _count(events, pattern)
+
+
+def _count(events: Iterable[Event | Step], pattern: str | None) -> Count:
     listed = _events(events, "count")
     return _remember(Count(sum(_matching(listed, pattern))), events, listed, pattern)
 
 
 def time(events: Iterable[Event | Step], pattern: str | None = None) -> Time:
     """Nanoseconds of ``events``: the sum of their own durations.  Everything else is as in :func:`count`."""
+    __tracebackhide__ = True
+    _must_be_measured(events)
     listed = _events(events, "time")
     matching = zip(listed, _matching(listed, pattern), strict=True)
     return _remember(Time(sum(event.dur for event, fits in matching if fits)), events, listed, pattern)
@@ -61,8 +70,13 @@ def _remember(number: _N, given: object, events: tuple[Event, ...], pattern: str
     number.events, number.pattern = events, pattern
     if isinstance(given, Events):
         number.noun = given.noun
-        number.why_none = "" if events else given.why_none()
     return number
+
+
+def _must_be_measured(given: object) -> None:
+    __tracebackhide__ = True
+    if isinstance(given, Events | Steps):
+        given.must_be_measured()
 
 
 def _events(given: object, function: str) -> tuple[Event, ...]:
@@ -115,8 +129,8 @@ def _as_number(side: object, pattern: str | None) -> _Number | None:
         return side
     if not _is_list_of_events(side):
         return None
-    # A list of a trace knows what its events are called, and why there are none.
-    return count(side if isinstance(side, Events) else [e for e in side if isinstance(e, Event)], pattern)
+    # A list of a trace knows what its events are called.
+    return _count(side if isinstance(side, Events) else [e for e in side if isinstance(e, Event)], pattern)
 
 
 def _is_list_of_events(side: object) -> TypeGuard[list[object]]:
@@ -143,8 +157,9 @@ def _listed(number: _Number, room: int, whole: bool) -> list[str]:
 
     pattern = None if number.pattern is None else f"{number.pattern!r:.50}"
     if not number.events:
-        first = f"no {number.noun} were there" + ("" if pattern is None else f", so none that fits {pattern}")
-        return [first, *([number.why_none] if number.why_none else [])]
+        return [
+            f"no {number.noun} were there" + ("" if pattern is None else f", so none that fits {pattern}")
+        ]
     by_name: dict[str, tuple[bool, list[int]]] = {}
     for event, matches in zip(number.events, _matching(number.events, number.pattern), strict=True):
         by_name.setdefault(event.name, (matches, []))[1].append(event.dur)

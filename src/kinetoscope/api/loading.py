@@ -42,12 +42,17 @@ _LONGEST_PATH = 4096
 # --- load ---------------------------------------------------------------------------------------------------
 
 
-def load(source: Source, *, strict: bool = False, max_bytes: int = MAX_BYTES) -> PublicTrace:
+def load(
+    source: Source, *, strict: bool = False, max_bytes: int = MAX_BYTES, absent_is_zero: bool = False
+) -> PublicTrace:
     """Read a trace: the path of a ``.json`` or gzipped file, an open file, its bytes, or a profiler.
 
     The trace's ``findings`` say what was repaired, dropped or assumed; with ``strict`` any of that is an
     error.  ``max_bytes`` is what a gzipped trace may unpack to.  A profiler (``torch.profiler.profile``) is
     exported to a temporary file; torch does that only once.
+
+    To count what the trace holds nothing of (the kernels of one that was recorded on the CPU alone) raises
+    ``NotMeasured``; with ``absent_is_zero`` there are 0 of them.
 
     Raises :class:`TraceError`, one sentence that says what to do, for a source that holds no trace;
     ``TypeError`` for a source that is none of these.
@@ -67,7 +72,8 @@ def load(source: Source, *, strict: bool = False, max_bytes: int = MAX_BYTES) ->
     if isinstance(source, str | os.PathLike):
         path = os.fsdecode(source)
         _refuse_text(path)
-        return PublicTrace.from_trace(load_file(path, strict=strict, max_bytes=max_bytes))
+        read = load_file(path, strict=strict, max_bytes=max_bytes)
+        return PublicTrace.from_trace(read, absent_is_zero=absent_is_zero)
     if isinstance(source, bytes | bytearray | memoryview):
         data, name = bytes(source), "(bytes)"
     elif type(source).__name__ == "EventList":
@@ -85,7 +91,8 @@ def load(source: Source, *, strict: bool = False, max_bytes: int = MAX_BYTES) ->
             "load() takes a path, an open file, bytes or a torch.profiler.profile, not "
             f"{type(source).__name__}"
         )
-    return PublicTrace.from_trace(loads(data, name, strict=strict, max_bytes=max_bytes))
+    read = loads(data, name, strict=strict, max_bytes=max_bytes)
+    return PublicTrace.from_trace(read, absent_is_zero=absent_is_zero)
 
 
 def _refuse_text(path: str) -> None:
@@ -175,13 +182,21 @@ _AWAITED = (
 )
 
 
-def trace_of(function: Callable[..., object], /, *args: Any, warmup: int = 1, **kwargs: Any) -> PublicTrace:
+def trace_of(
+    function: Callable[..., object],
+    /,
+    *args: Any,
+    warmup: int = 1,
+    absent_is_zero: bool = False,
+    **kwargs: Any,
+) -> PublicTrace:
     """The trace of one call of ``function(*args, **kwargs)``, on the CPU and, if torch sees one, the GPU.
 
     ``warmup`` calls come first, so that what happens only once (compiling, choosing a kernel, the first
-    allocation) is not in the trace.  The GPU has finished when the trace ends.  For a function with an
-    argument ``warmup`` of its own write ``trace_of(lambda: function(warmup=3))``.  torch records the ops of
-    the calling thread, not those of threads that the function starts.
+    allocation) is not in the trace.  The GPU has finished when the trace ends.  ``absent_is_zero`` is as in
+    :func:`load`.  For a function with an argument ``warmup`` of its own write
+    ``trace_of(lambda: function(warmup=3))``.  torch records the ops of the calling thread, not those of
+    threads that the function starts.
 
     Raises ``ImportError`` where there is no torch; :class:`TraceError` if a profiler is already running, or
     if the function starts one or returns something to await; ``TypeError`` and ``ValueError`` for a
@@ -217,7 +232,7 @@ def trace_of(function: Callable[..., object], /, *args: Any, warmup: int = 1, **
         _stop(profiler)
     if not is_whole:
         raise TraceError(_INNER)
-    return load(profiler)
+    return load(profiler, absent_is_zero=absent_is_zero)
 
 
 def _check(function: object, warmup: object) -> None:

@@ -6,7 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from kinetoscope.draw.views import COLUMNS, AnyRow, Shown, View, ViewError, choose_rows, columns_of_view
-from kinetoscope.trace import COPIES, GPU_ACTIVITIES, Event, Kind, Trace
+from kinetoscope.measure.errors import NotMeasured
+from kinetoscope.measure.presence import GPU, STEPS, Need, Presence, has, need_of
+from kinetoscope.trace import COPIES, GPU_ACTIVITIES, Event, Kind, Step, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,10 +30,11 @@ class Events(list[Event]):
     """Events of a trace in order of start.
 
     ``"aten::copy_" in trace.ops`` looks for a name, or a pattern (``*`` and ``?``); ``event in trace.ops``
-    for one event.  ``in`` raises ``TypeError`` for anything else.
+    for one event.  ``in`` raises ``TypeError`` for anything else, and :class:`NotMeasured` for a name where
+    the trace holds nothing of the kind at all.
     """
 
-    def __init__(self, events: Iterable[Event], trace: Trace, kinds: tuple[Kind, ...] = ()) -> None:
+    def __init__(self, events: Iterable[Event], trace: PublicTrace, kinds: Iterable[Kind] = ()) -> None:
         super().__init__(events)
         self.trace, self.kinds = trace, frozenset(kinds)
 
@@ -41,7 +44,9 @@ class Events(list[Event]):
         return _NOUNS.get(self.kinds, "events")
 
     def __contains__(self, wanted: object) -> bool:
+        __tracebackhide__ = True
         if isinstance(wanted, str):
+            self.must_be_measured()
             from kinetoscope.measure.selection import matches
 
             return any(matches(event.name, wanted) for event in self)
@@ -52,13 +57,26 @@ class Events(list[Event]):
     def __reduce__(self) -> tuple[type[list[Event]], tuple[list[Event]]]:
         return list, (list(self),)
 
-    def why_none(self) -> str:
-        """For an empty list: why the trace has none of these events, if it tells; otherwise nothing."""
-        if self.kinds and self.kinds <= GPU_ACTIVITIES and not self.trace.of(*GPU_ACTIVITIES):
-            return "the trace has no GPU activity at all: it was recorded without a GPU, or without CUDA"
-        if self.kinds == {Kind.OP} and not self.trace.of(Kind.OP):
-            return "the trace has no ops at all: torch records only those of the thread that was profiled"
-        return ""
+    def must_be_measured(self) -> None:
+        """Raises :class:`NotMeasured` where the trace holds nothing of the kind."""
+        __tracebackhide__ = True
+        self.trace.must_have(need_of(self.kinds))
+
+
+class Steps(list[Step]):
+    """The recorded steps of a trace, in order of start."""
+
+    def __init__(self, steps: Iterable[Step], trace: PublicTrace) -> None:
+        super().__init__(steps)
+        self.trace = trace
+
+    def __reduce__(self) -> tuple[type[list[Step]], tuple[list[Step]]]:
+        return list, (list(self),)
+
+    def must_be_measured(self) -> None:
+        """Raises :class:`NotMeasured` where there are none."""
+        __tracebackhide__ = True
+        self.trace.must_have(STEPS)
 
 
 class Table(list[AnyRow]):
@@ -120,15 +138,38 @@ class PublicTrace(Trace):
     the file was read.  Times are integers of nanoseconds.
     """
 
+    absent_is_zero = False
+    """Whether what is not in the trace counts as 0, in place of :class:`NotMeasured`"""
+
     @classmethod
-    def from_trace(cls, trace: Trace) -> PublicTrace:
+    def from_trace(cls, trace: Trace, *, absent_is_zero: bool = False) -> PublicTrace:
         """``trace`` with the methods of this class."""
-        return cls(trace.path, trace.columns, trace.steps_at, trace.device_names, trace.findings)
+        made = cls(trace.path, trace.columns, trace.steps_at, trace.device_names, trace.findings)
+        made.absent_is_zero = absent_is_zero
+        return made
+
+    def must_have(self, need: Need | None) -> None:
+        """Raises :class:`NotMeasured` where the trace lacks what is needed."""
+        __tracebackhide__ = True
+        try:
+            Presence(self, self.absent_is_zero).need(need)
+        except NotMeasured as error:
+            raise NotMeasured(
+                f"{error} (Give load() or trace_of() absent_is_zero=True, and it counts as 0.)"
+            ) from None
 
     @cached_property
     def events(self) -> Events:
         """Every complete event"""
         return Events(super().events, self)
+
+    @cached_property
+    def steps(self) -> Steps:
+        """The recorded steps"""
+        steps = super().steps
+        for step in steps:
+            step.gpu = Events(step.gpu, self, GPU_ACTIVITIES)
+        return Steps(steps, self)
 
     def of(self, *kinds: Kind) -> Events:
         """The events of these kinds."""
@@ -187,7 +228,8 @@ class PublicTrace(Trace):
     def measure(self, expression: str) -> Value:
         """The value of an expression, as in ``kinetoscope assert``: a number with its unit, text, or a truth.
 
-        Raises :class:`kinetoscope.measure.ExpressionError`, which says what to do, where it has none.
+        Raises :class:`kinetoscope.measure.ExpressionError`, which says what to do, where it has none, and
+        :class:`NotMeasured`, which is one, where the trace holds nothing of the kind that it asks for.
 
         >>> import kinetoscope
         >>> trace = kinetoscope.load("docs/recordings/nvidia-h200/02_linear/linear_eager.json.gz")
@@ -198,13 +240,14 @@ class PublicTrace(Trace):
         """
         from kinetoscope.measure.assertions import measure
 
-        return measure(self, expression)
+        return measure(self, expression, absent_is_zero=self.absent_is_zero)
 
     def __repr__(self) -> str:
         summary = self.summary()
         steps = f"{summary.steps} {'step' if summary.steps == 1 else 'steps'}"
         findings = f", {len(summary.findings)} findings" if summary.findings else ""
-        return f"<Trace {self.path!r}: {summary.events} events, {summary.kernels} kernels, {steps}{findings}>"
+        kernels = f"{summary.kernels} kernels" if has(self, GPU) else "no GPU activity"
+        return f"<Trace {self.path!r}: {summary.events} events, {kernels}, {steps}{findings}>"
 
     def _repr_html_(self) -> str:
         from kinetoscope.draw.page import fragment

@@ -38,6 +38,9 @@ EXIT_STATUSES = {
     "that the trace does not have. One line on standard error says what to do.",
     3: "With `--strict`: the trace has findings. `summary` prints all it has to say; any other command "
     "prints the findings on standard error, a line each, and does nothing else.",
+    4: "It was not measured, for the file holds nothing of the kind that was asked for: no GPU activity, no "
+    "op, no step. Of `assert`: no condition fails, and one or more are not measured. One line on standard "
+    "error asks what was left out.",
     70: "A fault of Kinetoscope's own. With `KINETOSCOPE_DEBUG=1` it says where.",
     130: "It was interrupted from the keyboard.",
 }

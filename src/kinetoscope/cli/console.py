@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kinetoscope.measure.errors import NotMeasured
+
 if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator, Sequence
@@ -121,6 +123,9 @@ def complain(error: Exception) -> int:
         note("there is not enough memory for this trace; take a smaller one, or a part of it.")
         return 2
     message = " ".join(str(error).split("\n"))
+    if isinstance(error, NotMeasured):
+        note(message)
+        return 4
     # Our own errors are sentences for the user.  Any other is a fault in this program.
     if isinstance(error, ValueError) and type(error).__module__.startswith("kinetoscope."):
         note(message)

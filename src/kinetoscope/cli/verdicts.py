@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kinetoscope.cli.console import Refusal, say
+from kinetoscope.cli.console import Refusal, note, say
 from kinetoscope.cli.files import add_trace, read_trace
+from kinetoscope.measure.errors import NotMeasured
 
 if TYPE_CHECKING:
     import argparse
@@ -27,23 +28,43 @@ def add_assert(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         help="a condition in quotes, such as 'count(kernels) == 5' or '\"aten::copy_\" not in ops'",
     )
+    parser.add_argument(
+        "--absent-is-zero",
+        action="store_true",
+        help="what the file holds nothing of counts as 0, in place of not measured (status 4)",
+    )
 
 
 def run_assert(options: argparse.Namespace) -> int:
     """Prints a line for each condition; for one that fails, also what was measured and what was there."""
-    from kinetoscope.measure.assertions import check, listing
+    from kinetoscope.measure.assertions import Check, check, listing
 
     trace = read_trace(options, options.trace)
+
+    def checked_or_why_not(expression: str) -> Check | NotMeasured:
+        try:
+            return check(trace, expression, absent_is_zero=options.absent_is_zero)
+        except NotMeasured as error:
+            return error
+
     # All of them first: one that cannot be computed ends the command before it prints a verdict.
-    checks = [check(trace, expression) for expression in options.expressions]
-    for checked in checks:
+    checks = [(expression, checked_or_why_not(expression)) for expression in options.expressions]
+    for expression, checked in checks:
+        if isinstance(checked, NotMeasured):
+            say(f"not measured  {expression.strip()}")
+            continue
         say(f"{'holds' if checked.holds else 'FAILS'}  {checked.expression}")
         if not checked.holds:
             lines = [f"{part} is {value}" for part, value in checked.measured]
             for selection in checked.selections:
                 lines += listing(selection, _MOST_NAMES)
             say("\n".join(f"       {line}" for line in lines))
-    return 0 if all(checked.holds for checked in checks) else 1
+    reasons = dict.fromkeys(str(checked) for _, checked in checks if isinstance(checked, NotMeasured))
+    for reason in reasons:
+        note(f"{trace.path}: {reason} (With --absent-is-zero it counts as 0.)")
+    if any(isinstance(checked, Check) and not checked.holds for _, checked in checks):
+        return 1
+    return 4 if reasons else 0
 
 
 def add_claims(parser: argparse.ArgumentParser) -> None:

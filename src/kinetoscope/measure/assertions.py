@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kinetoscope.measure.errors import ExpressionError, shortened
+from kinetoscope.measure.errors import ExpressionError, NotMeasured, shortened
 from kinetoscope.measure.expressions import Value, evaluate, selections, show
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.quantity import Quantity
 from kinetoscope.measure.selection import COLLECTIONS, Selection, TraceView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
     from kinetoscope.trace import Trace
 
 
@@ -31,27 +29,46 @@ class Check:
     """what the condition is about"""
 
 
-def vocabulary_of(trace: Trace) -> Mapping[str, Any]:
-    """The names an expression about one trace may use: ``kernels`` is short for ``trace.kernels``."""
-    view = TraceView("trace", trace)
-    short = {name: _named(getattr(view, name), name) for name in COLLECTIONS}
-    return {"trace": view, "steps": view.steps, "step": view.step, **short}
+class _Names(Mapping[str, Any]):
+    """The names an expression about one trace may use: ``kernels`` is short for ``trace.kernels``.
+
+    A selection is made when it is asked for, since the trace may hold nothing of its kind.
+    """
+
+    def __init__(self, trace: Trace, *, absent_is_zero: bool) -> None:
+        self._view = TraceView("trace", trace, absent_is_zero=absent_is_zero)
+        self._others = {"trace": self._view, "steps": self._view.steps, "step": self._view.step}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COLLECTIONS:
+            return self._others[name]
+        selection: Selection = getattr(self._view, name)
+        return Selection(name, name, selection.groups, selection.presence)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._others
+        yield from COLLECTIONS
+
+    def __len__(self) -> int:
+        return len(self._others) + len(COLLECTIONS)
 
 
-def measure(trace: Trace, expression: str) -> Value:
+def measure(trace: Trace, expression: str, *, absent_is_zero: bool = False) -> Value:
     """The value of an expression about one trace.
 
-    Raises :class:`ExpressionError` where it has none.
+    Raises :class:`ExpressionError` where it has none, :class:`NotMeasured` where the trace holds nothing of
+    the kind that it asks for, unless ``absent_is_zero``.
     """
-    return evaluate(expression, vocabulary_of(trace))
+    return evaluate(expression, _Names(trace, absent_is_zero=absent_is_zero))
 
 
-def check(trace: Trace, expression: str) -> Check:
+def check(trace: Trace, expression: str, *, absent_is_zero: bool = False) -> Check:
     """Whether a condition holds of ``trace``.
 
-    Raises :class:`ExpressionError` for what is not a condition or cannot be computed.
+    Raises :class:`ExpressionError` for what is not a condition or cannot be computed, and
+    :class:`NotMeasured` as :func:`measure` does.
     """
-    names = vocabulary_of(trace)
+    names = _Names(trace, absent_is_zero=absent_is_zero)
     value = evaluate(expression, names)
     if not isinstance(value, bool):
         raise ExpressionError(
@@ -67,6 +84,9 @@ def _measured(expression: str, names: Mapping[str, Any]) -> list[tuple[str, str]
         source = ast.get_source_segment(text, part) or ast.unparse(part)
         try:
             value = evaluate(source, names)
+        except NotMeasured:
+            measured[source] = "not measured"
+            continue
         except ExpressionError:
             continue  # a selection, which is listed event by event
         measured[source] = _with_steps(value)
@@ -94,10 +114,6 @@ def _with_steps(value: Value) -> str:
         each = ", ".join(printed(number, value.unit) for _, number in value.per_step)
         return f"{value} (the median of {each})"
     return show(value)
-
-
-def _named(selection: Selection, source: str) -> Selection:
-    return Selection(source, selection.collection, selection.groups)
 
 
 def listing(selection: Selection, most: int) -> list[str]:

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kinetoscope.measure.errors import ExpressionError, TableError, suggestion
+from kinetoscope.measure.errors import ExpressionError, NotMeasured, TableError, suggestion
 from kinetoscope.measure.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -142,8 +142,14 @@ class TableRow:
         raise ExpressionError(f"{self.source} is a row, neither true nor false; ask for a column of it.")
 
     def get(self, column: str) -> Cell:
-        """The value in ``column``, with its unit if it is a number."""
-        return cell(self.cells[self.table.position(column)], column)
+        """The value in ``column``, with its unit if it is a number.
+
+        Raises :class:`NotMeasured` for an empty cell.
+        """
+        text = self.cells[self.table.position(column)]
+        if not text.strip():
+            raise NotMeasured(f"{self.source}.{column} is an empty cell: what was measured on this machine?")
+        return cell(text, column)
 
 
 def _column_unit(column: str) -> tuple[str, Decimal]:

@@ -12,6 +12,13 @@ class ExpressionError(ValueError):
     """An expression has no value; the message is one sentence that says what is wrong and what to do."""
 
 
+class NotMeasured(ExpressionError):
+    """The trace holds nothing of the kind that is asked for, so that none of it was measured.
+
+    The message is a question: what was left out of the recording?  See :mod:`kinetoscope.measure.presence`.
+    """
+
+
 class UnitError(ExpressionError):
     """Two quantities can't be added, multiplied or compared."""
 

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from kinetoscope.measure.errors import ExpressionError, suggestion
+from kinetoscope.measure.presence import STEPS, Presence, need_of
 from kinetoscope.measure.steps import StepRow, step_table, whole_row
 from kinetoscope.trace import COPIES, Kind
 
@@ -68,8 +69,16 @@ class Selection(_Collections):
     """Events of one collection (``ops``, ``kernels``, …), a group for each recorded step."""
 
     def __init__(
-        self, source: str, collection: str, groups: tuple[Group, ...], whole: Selection | None = None
+        self,
+        source: str,
+        collection: str,
+        groups: tuple[Group, ...],
+        presence: Presence,
+        whole: Selection | None = None,
     ) -> None:
+        """Raises :class:`NotMeasured` where the trace holds nothing of the collection's kind."""
+        presence.need(need_of(COLLECTIONS[collection]))
+        self.presence = presence
         self.source = source
         """how the expression wrote it, for messages"""
         self.collection = collection
@@ -106,7 +115,7 @@ class Selection(_Collections):
             Group(group.label, tuple(event for event in group.events if event.name in names))
             for group in self.groups
         )
-        return Selection(f'{self.source}["{pattern}"]', self.collection, groups, self.whole)
+        return Selection(f'{self.source}["{pattern}"]', self.collection, groups, self.presence, self.whole)
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -121,7 +130,7 @@ class Selection(_Collections):
     def first(self) -> Selection:
         """The first event of each step."""
         groups = tuple(Group(group.label, group.events[:1]) for group in self.groups)
-        return Selection(f"first({self.source})", self.collection, groups, self.whole)
+        return Selection(f"first({self.source})", self.collection, groups, self.presence, self.whole)
 
     def _collection(self, collection: str) -> Selection:
         kinds = COLLECTIONS[collection]
@@ -129,15 +138,18 @@ class Selection(_Collections):
         for group in self.groups:
             related = {id(e): e for event in group.events for e in _related(event) if e.kind in kinds}
             groups.append(Group(group.label, tuple(sorted(related.values(), key=_in_time))))
-        return Selection(f"{self.source}.{collection}", collection, tuple(groups))
+        return Selection(f"{self.source}.{collection}", collection, tuple(groups), self.presence)
 
 
 class TraceView(_Collections):
     """A trace under the name that the expression gives it; ``step`` narrows it to one step."""
 
-    def __init__(self, name: str, trace: Trace, step: Step | None = None) -> None:
+    def __init__(
+        self, name: str, trace: Trace, step: Step | None = None, *, absent_is_zero: bool = False
+    ) -> None:
         self.name = name
         self.trace = trace
+        self.presence = Presence(trace, absent_is_zero)
         self._step = step
 
     def __repr__(self) -> str:
@@ -152,9 +164,13 @@ class TraceView(_Collections):
 
     def step(self, number: int) -> TraceView:
         """The trace's step ``ProfilerStep#number``."""
+        self.presence.need(STEPS)
         for step in self.trace.steps:
             if step.number == number and self._step is None:
-                return TraceView(f"{self.name}.step({number})", self.trace, step)
+                absent_is_zero = self.presence.absent_is_zero
+                return TraceView(
+                    f"{self.name}.step({number})", self.trace, step, absent_is_zero=absent_is_zero
+                )
         have = ", ".join(str(step.number) for step in self.recorded) or "none"
         raise ExpressionError(f"{self.name} has no step {number}; its steps are: {have}.")
 
@@ -193,7 +209,7 @@ class TraceView(_Collections):
             Group(label, tuple(event for event in events if event.kind in kinds))
             for label, events in self._parts
         )
-        return Selection(f"{self.name}.{collection}", collection, groups)
+        return Selection(f"{self.name}.{collection}", collection, groups, self.presence)
 
 
 class StepsView:

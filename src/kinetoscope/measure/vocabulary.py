@@ -15,6 +15,7 @@ from kinetoscope.measure.csvtable import CsvTable, TableRow
 from kinetoscope.measure.errors import ExpressionError, suggestion
 from kinetoscope.measure.idle_time import CAUSES, launch_delays
 from kinetoscope.measure.intervals import busy, span
+from kinetoscope.measure.presence import CALLS, GPU, STEPS, Need
 from kinetoscope.measure.quantity import Quantity, middle, quantity
 from kinetoscope.measure.selection import Selection, StepsView, TraceView
 from kinetoscope.measure.steps import REGIMES, regime, typical
@@ -75,6 +76,7 @@ def _explained(words: Mapping[Any, str]) -> str:
 @_function("count(selection)", f"how many events, {_STEPS_NOTE}; of steps: how many steps")
 def _count(what: Selection | StepsView) -> Quantity:
     if isinstance(what, StepsView):
+        what.view.presence.need(STEPS)
         steps = what.view.recorded
         return Quantity(len(steps), "count", [step.event for step in steps])
     return _per_step(what, "count", "count", len)
@@ -119,7 +121,7 @@ def _span(what: Selection | TraceView | StepsView) -> Quantity:
 )
 def _busy(what: Selection | TraceView | StepsView) -> Quantity:
     if isinstance(what, (TraceView, StepsView)):
-        return _of_rows(what, "busy", "ns", lambda row: row.busy)
+        return _of_rows(what, "busy", "ns", lambda row: row.busy, needs=(GPU,))
     return _per_step(what, "busy", "ns", busy)
 
 
@@ -135,7 +137,9 @@ def _idle(what: Selection | TraceView | StepsView, cause: str | None = None) -> 
             raise ExpressionError(f"idle knows no cause {cause!r}; {suggestion(str(cause), CAUSES)}")
     if cause is not None or isinstance(what, (TraceView, StepsView)):
         column = "idle" if cause is None else f"idle_{cause}"
-        return _of_rows(what, "idle", "ns", lambda row: getattr(row, column))
+        # Without calls nobody knows what the GPU waited for: all of it is "unknown".
+        needs = (GPU,) if cause in (None, "unknown") else (GPU, CALLS)
+        return _of_rows(what, "idle", "ns", lambda row: getattr(row, column), needs=needs)
     return _per_step(_not_empty(what, "idle"), "idle", "ns", lambda events: span(events) - busy(events))
 
 
@@ -145,6 +149,7 @@ def _idle(what: Selection | TraceView | StepsView, cause: str | None = None) -> 
     f"then {_STEPS_NOTE}",
 )
 def _launch_delay(what: Selection) -> Quantity:
+    _selection(what, "launch_delay").presence.need(GPU)
     values = []
     for group in _not_empty(what, "launch_delay").groups:
         started = [a for event in group.events for a in ([event] if event.kind.on_gpu else event.activities)]
@@ -152,6 +157,7 @@ def _launch_delay(what: Selection) -> Quantity:
         if delays:
             values.append((group.label, middle(delays)))
     if not values:
+        what.presence.need(CALLS)
         raise ExpressionError(
             f"launch_delay: no launch of {what!r} is in the trace; take kernels that have one."
         )
@@ -301,9 +307,15 @@ def _of_rows(
     unit: str,
     read: Callable[[StepRow], Number],
     rows: Sequence[StepRow] | None = None,
+    needs: Sequence[Need] = (),
 ) -> Quantity:
-    """The median over the steps of a column of the step table; of ``rows`` if not of all."""
+    """The median over the steps of a column of the step table; of ``rows`` if not of all.
+
+    Raises :class:`NotMeasured` where the trace lacks what the column ``needs``.
+    """
     view = _view(what, function)
+    for need in needs:
+        view.presence.need(need)
     rows = view.step_rows if rows is None else rows
     values = [(f"{view.trace.path} step {row.number}", read(row)) for row in rows]
     return Quantity.over_steps(values, unit, [event for row in rows for event in row.events])
@@ -311,8 +323,10 @@ def _of_rows(
 
 def _with_launches(what: Any, function: str) -> list[StepRow]:
     view = _view(what, function)
+    view.presence.need(GPU)
     launching = [row for row in view.step_rows if row.deepest is not None]
     if not launching:
+        view.presence.need(CALLS)
         raise ExpressionError(f"{function}: {view} launched nothing on the GPU; take a trace that did.")
     return launching
 
@@ -322,6 +336,7 @@ def _view(what: Any, function: str) -> TraceView:
         raise ExpressionError(f"{function} needs a trace or a step, such as x or x.step(3), not {what!r}.")
     view = what.view if isinstance(what, StepsView) else what
     if isinstance(what, StepsView) and not view.recorded:
+        view.presence.need(STEPS)
         raise ExpressionError(f"{function}: {view} has no steps; measure the trace or a selection of it.")
     return view
 
