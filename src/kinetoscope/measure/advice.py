@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from kinetoscope.kernel_names import is_communication
+from kinetoscope.measure.device import op_of
 from kinetoscope.measure.measured_step import LONG, WORTH, Half, Measured, Sentence
 from kinetoscope.measure.printing import printed
-from kinetoscope.measure.tables import NO_LAUNCH, NO_OP, kernel_table
+from kinetoscope.measure.steps import communication
 from kinetoscope.trace import Kind
-from kinetoscope.trace.columns import CODE
+from kinetoscope.trace.columns import CODE, distinct
 from kinetoscope.trace.fields import NONE, Args
 
 if TYPE_CHECKING:
@@ -347,17 +347,22 @@ def _queued(measured: Measured) -> Sentence | None:
 def _kernel(measured: Measured) -> Sentence | None:
     if measured.regime not in ("gpu-bound", "mixed"):
         return None
-    table = kernel_table(measured.trace)
-    rows = [row for row in table if not is_communication(row.name)]
-    share = rows[0].device / (sum(row.device for row in rows) or 1) if rows else 0.0
+    columns = measured.columns
+    kernels = columns.where(Kind.KERNEL)
+    computing = kernels[~communication(columns, kernels)]
+    times = np.bincount(columns.name[computing], columns.dur[computing], minlength=1)
+    first = int(np.argmax(times))
+    share = float(times[first] / (times.sum() or 1))
     if share < LARGE_KERNEL or not measured.is_worth(int(share * measured.step.computing)):
         return None
-    ops = tuple(name for name in rows[0].launched_by if name not in (NO_LAUNCH, NO_OP))[:3]
-    by = f" (launched by {', '.join(['{}'] * len(ops))})" if ops else ""
-    of = "all kernel time" if len(rows) == len(table) else "the kernel time without communication"
+    ops = op_of(columns, computing[columns.name[computing] == first])
+    names = [columns.names[name] for name in columns.name[distinct(ops[ops != NONE])].tolist()]
+    by = tuple(dict.fromkeys(names))[:3]
+    launched = f" (launched by {', '.join(['{}'] * len(by))})" if by else ""
+    of = "all kernel time" if len(computing) == len(kernels) else "the kernel time without communication"
     return Sentence(
-        f"On the GPU, look at {{}}{by} first: it takes {printed(share, 'share')} of {of}.",
-        (rows[0].name, *ops),
+        f"On the GPU, look at {{}}{launched} first: it takes {printed(share, 'share')} of {of}.",
+        (columns.names[first], *by),
     )
 
 
