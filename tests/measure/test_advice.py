@@ -110,6 +110,14 @@ def test_communication_behind_computing_is_not_spoken_of() -> None:
     assert set(said(made.step(2, 10, 110))) == {"verdict", "kernel"}
 
 
+def test_the_verdict_of_a_trace_is_of_what_its_share_is_of() -> None:
+    """100 of its 200 µs come before the first launch; of the 82 to the last work the GPU is idle for 42."""
+    made = Made().op("aten::to", 0, 100).launch((100, 101), (102, 122)).launch((160, 161), (162, 182))
+    assert said(made.op("aten::to", 182, 200))["verdict"].startswith(
+        "Overhead-bound (CPU-bound): the GPU waits for the CPU for 51 % of the trace from its first launch"
+    )
+
+
 def test_what_comes_before_the_first_launch_is_told_with_its_limits() -> None:
     def made(first: int) -> Made:
         return busy(Made().op("aten::to", first // 4, first), first, 100).step(1, 0, 100)

@@ -110,8 +110,10 @@ def _verdict(measured: Measured) -> Sentence | None:
     if measured.regime == "overhead-bound":
         if whole == "trace" and measured.half.least > LONG:
             return None
+        where = f"{whole} from its first launch to its last work" if measured.margin else whole
+        wait = printed(measured.waiting / (step.span - measured.margin), "share")
         return Sentence(
-            f"Overhead-bound (CPU-bound): the GPU waits for the CPU for {wait} of the {whole}. "
+            f"Overhead-bound (CPU-bound): the GPU waits for the CPU for {wait} of the {where}. "
             "Even if its kernels took no time, that wait would remain."
         )
     if measured.regime == "communication-bound":
