@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -267,3 +268,30 @@ def test_the_evidence_is_one_click_away(shown, parse_html) -> None:
         if tag == "a" and "gallery" in (attrs.get("href") or "")
     ]
     assert links[:2] == ["gallery/one.html", "gallery/two.html"]
+
+
+def test_a_trace_of_the_cpu_alone_measured_no_gpu(judged) -> None:
+    [path] = judged.recordings.rglob("linear_eager.json.gz")
+    path.write_bytes(gzip.compress((DATA.parent / "small/second/cpu_only.json").read_bytes(), mtime=0))
+    judged.write(
+        "docs/read.md",
+        CLAIM.format(expect="count(linear_eager.kernels) <= 12")
+        + REPORTED.format(holds="count(linear_eager.ops) == 1", in_part="count(linear_eager.kernels) == 0")
+        + "\n```{guess}\n:right: count(linear_eager.kernels)\nHow many?\n\n- 0\n- 1\n\nSo many.\n```\n"
+        "\n```{when} count(linear_eager.kernels) == 0\nThere is no kernel.\n```\n"
+        "\n```{profiler-table} linear_eager\n:by: kernel\n```\n\n```{kernel-name} linear_eager\n```\n"
+        "\n```{trace-compare} geglu_eager linear_eager\n```\n"
+        "\n{measured}`time(linear_eager.kernels)`, {measured}`busy(linear_eager)`; but ops: "
+        "{measured}`count(linear_eager.ops)`\n"
+        "\n```{profiler-table} linear_eager\n```\n\n```{timeline} linear_eager\n```\n",
+    )
+    built = judged.build()
+    assert not built.traceback, built.err
+    assert {item["verdict"] for item in verdicts(built)} == {"not measured"}
+    page = built.text("read")
+    assert "There is no kernel." not in page and "ops: 12" in page
+    # a claim, a reported sentence, two in the line, a condition and a guess, three tables
+    assert len(re.findall("(?i)not measured here", page)) == 9
+    assert not re.search("self GPU|total GPU|nothing ran", page)
+    assert "the GPU was not measured" in built.html("read")
+    assert any("no GPU activity in the file" in warning for warning in built.warnings)

@@ -143,10 +143,7 @@ def test_what_is_not_there_is_said_in_one_line(run: Run, sample: Find, options: 
 
 
 def test_a_table_of_nothing_says_what_there_is(run: Run, small: Find) -> None:
-    assert (
-        "the trace has no events of this kind, but op, call"
-        in run("table", small("34"), "--by", "kernel").out
-    )
+    assert "the trace has no events of this kind, but call" in run("table", small("32"), "--by", "op").out
 
 
 # --- timeline -----------------------------------------------------------------------------------------------
@@ -292,6 +289,28 @@ def test_a_condition_that_fails_outweighs_one_that_is_not_measured(run: Run) -> 
         "       count(ops) is 12",
         "       count(kernels) is not measured",
     ]
+
+
+def test_no_command_prints_a_time_of_a_gpu_that_was_not_measured(run: Run) -> None:
+    said = run("summary", CPU_ONLY).out
+    assert said.count("  not measured") == 6 and NO_GPU in said and "0 ns" not in said
+    for by in VIEWS:
+        done = run("table", CPU_ONLY, "--by", by)
+        assert done.status == 0 and "0 ns" not in done.out, by
+        is_of_gpu = by in ("kernel", "copy", "waiting")
+        assert ("not measured" in done.out) == is_of_gpu
+        assert is_of_gpu or "GPU" not in done.out, by
+    [first, *_] = json.loads(run("table", CPU_ONLY, "--json").out)["rows"]
+    assert (first["device_ns"], first["self_device_ns"]) == (None, None) and first["cpu_ns"] > 0
+    [step, *_] = json.loads(run("table", CPU_ONLY, "--by", "step", "--json").out)["rows"]
+    assert {key for key, value in step.items() if value is not None} == {"name", "cpu_ns", "span_ns"}
+
+
+def test_what_one_of_two_traces_did_not_measure_is_neither_new_nor_gone(run: Run, sample: Find) -> None:
+    for pair in ((CPU_ONLY, sample("geglu_eager")), (sample("geglu_eager"), CPU_ONLY)):
+        done = run("compare", *pair)
+        assert (done.status, done.out) == (4, "") and done.err == f"kinetoscope: {CPU_ONLY}: {NO_GPU}\n"
+        assert run("compare", *pair, "--by", "op").status == 0
 
 
 def test_what_is_absent_may_be_meant(run: Run) -> None:

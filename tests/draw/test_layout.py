@@ -172,7 +172,7 @@ def test_the_alternative_text_says_what_is_seen(sample) -> None:
     assert describe(sample("empty"), lay_out(sample("empty"), width=720)) == "Nothing was recorded."
     cpu = sample("cpu_only")
     assert describe(cpu, lay_out(cpu, width=340)) == (
-        "The whole trace: the CPU lane shows aten::linear, 5.0 µs, holding aten::t; nothing ran on the GPU."
+        "The whole trace: the CPU lane shows aten::linear, 5.0 µs, holding aten::t; the GPU was not measured."
     )
 
 

@@ -110,7 +110,9 @@ class _Judged(BookDirective):
         holds, in_part = self._truth(condition), self._truth("in-part")
         if not holds and in_part:
             return "in part", self.options["in-part"]
-        outcome: Outcome = "not measured" if holds is None else "holds" if holds else "fails"
+        # Where it fails, it may still hold in part, if that was not measured.
+        unknown = holds is None or (not holds and in_part is None and "in-part" in self.options)
+        outcome: Outcome = "not measured" if unknown else "holds" if holds else "fails"
         return outcome, self.options[condition]
 
     def _truth(self, option: str) -> bool | None:
@@ -277,12 +279,22 @@ class When(BookDirective):
 
     def run(self) -> list[Node]:
         context = self.context
-        machines = []
+        machines, unmeasured = [], []
         for name in context.reading:
             with reading_for(self.env, name):
                 computed = _compute_truth(self, self.arguments[0])
-            if computed is not None and computed.value:
+            if computed is None:
+                unmeasured.append(name)
+            elif computed.value:
                 machines.append(name)
+        said: list[Node] = [nodes.paragraph(text="Not measured here.", classes=["ks-unmeasured"])]
+        if unmeasured and len(unmeasured) < len(context.reading):
+            said = only_on(context, unmeasured, said)
+        return [*self._content(machines), *(said if unmeasured else [])]
+
+    def _content(self, machines: list[str]) -> list[Node]:
+        """The content, as it reads for these machines and shown on them alone."""
+        context = self.context
         if not machines:
             return []
         before = set(self.state.document.findall(nodes.section))

@@ -18,7 +18,7 @@ from kinetoscope.book.nodes import recorded_table
 from kinetoscope.book.page_data import note_use, warn_on_page
 from kinetoscope.draw.table import Column, cell_texts, html_table
 from kinetoscope.measure.csvtable import CsvTable
-from kinetoscope.measure.errors import TableError
+from kinetoscope.measure.errors import NotMeasured, TableError
 from kinetoscope.trace import Trace, TraceError
 
 Recorded = TypeVar("Recorded", Trace, CsvTable)
@@ -108,6 +108,11 @@ class RecordedDirective(BookDirective):
         self._ids = 0
         try:
             return self.show()
+        except NotMeasured as error:
+            if self.context.is_strict:
+                self.warn("name", f"{self.name_asked}: {error}")
+            text = f"{self.name_asked}: not measured here."
+            return [nodes.paragraph(text, text, classes=["ks-unmeasured"])]
         except NothingToShow:
             return self.nothing_to_show()
 

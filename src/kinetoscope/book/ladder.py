@@ -20,9 +20,12 @@ from kinetoscope.draw.figure import WIDE_PX
 from kinetoscope.draw.ladder import Strip, axis_html, common_scale, ladder_legend, strip, strip_svg
 from kinetoscope.draw.layout import lay_out
 from kinetoscope.draw.matplotlib_backend import save_ladder
+from kinetoscope.measure.presence import GPU, has
 
 if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
+
+    from kinetoscope.trace import Trace
 
 
 class ladder(OwnNode):
@@ -91,17 +94,18 @@ class Rung(RecordedDirective):
 
     def show(self) -> list[Node]:
         trace = self.find(self.context.trace)
-        drawn = frame("", self._line(bool(trace.kernels)))
+        drawn = frame("", self._line(trace))
         drawn["strip"] = strip(trace, self.name_asked)
         drawn["alt"] = f"{self.name_asked}. {describe(trace, lay_out(trace, width=WIDE_PX))}"
         return [drawn]
 
-    def _line(self, has_kernels: bool) -> Node:
+    def _line(self, trace: Trace) -> Node:
         line = nodes.paragraph(
             "", "", nodes.literal(self.name_asked, self.name_asked), classes=["ks-frame-name"]
         )
-        if not has_kernels:
-            line += nodes.inline("", "no kernel", classes=["ks-frame-number"])
+        if not trace.kernels:
+            said = "no kernel" if has(trace, GPU) else "GPU not measured here"
+            line += nodes.inline("", said, classes=["ks-frame-number"])
             return line
         number = nodes.inline(classes=["ks-frame-number"])
         for expression, after in (

@@ -27,6 +27,7 @@ from kinetoscope.draw.table import Column
 from kinetoscope.draw.views import VIEWS, ColumnError, Shown, ViewError, choose_rows
 from kinetoscope.kernel_names import KernelName, decode
 from kinetoscope.measure.csvtable import Cell, CsvTable
+from kinetoscope.measure.presence import GPU, Presence
 from kinetoscope.measure.quantity import Quantity
 from kinetoscope.measure.selection import matches
 from kinetoscope.measure.tables import Row
@@ -64,6 +65,8 @@ class ProfilerTable(RecordedDirective):
 
     def show(self) -> list[Node]:
         trace = self.find(self.context.trace)
+        if self.options.get("by") in ("kernel", "copy", "waiting"):
+            Presence(trace).need(GPU)
         try:
             shown = choose_rows(
                 trace,
@@ -133,6 +136,7 @@ class KernelNameTable(RecordedDirective):
 
     def show(self) -> list[Node]:
         trace = self.find(self.context.trace)
+        Presence(trace).need(GPU)
         pattern = self.options.get("kernel", "*")
         names = [name for name in dict.fromkeys(k.name for k in trace.kernels) if matches(name, pattern)]
         if not names:

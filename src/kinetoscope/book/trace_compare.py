@@ -17,7 +17,7 @@ from kinetoscope.draw.palette import CHANGE_LABELS, CHANGE_SIGNS
 from kinetoscope.draw.table import event_places
 from kinetoscope.draw.viewer_data import page_json
 from kinetoscope.draw.views import CHANGE_COLUMNS, change_row
-from kinetoscope.measure.compare import DEFAULT_KINDS, Pair, changes, compare
+from kinetoscope.measure.compare import DEFAULT_KINDS, Pair, changes, compare, must_be_comparable
 from kinetoscope.trace import Kind, Trace
 
 _ALL = (*DEFAULT_KINDS, Kind.OP, Kind.CALL, Kind.ANNOTATION)
@@ -44,6 +44,7 @@ class TraceCompare(RecordedDirective):
             traces.append(self.find(self.context.trace))
         before, after = traces
         kinds = (Kind.OP,) if self.options.get("by") == "op" else DEFAULT_KINDS
+        must_be_comparable(before, after, *kinds)
         pairs = compare(before, after, *kinds)
         figures = [] if "no-timelines" in self.options else self._figures(before, after, pairs, kinds)
         return [*figures, self._table(pairs), *self.caption()]

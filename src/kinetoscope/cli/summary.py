@@ -36,6 +36,7 @@ def run_summary(options: argparse.Namespace) -> int:
 
 
 def _text(trace: Trace, summary: Summary) -> str:
+    from kinetoscope.measure.presence import GPU, has
     from kinetoscope.measure.printing import printed
     from kinetoscope.measure.summary import busy_by_device, summary_lines
 
@@ -49,8 +50,8 @@ def _text(trace: Trace, summary: Summary) -> str:
     size = max(len(name) for name, _ in lines)
     text = [f"{name.ljust(size)}  {' '.join(value.split())}" for name, value in lines]
     text.append("")
-    if not summary.kernels and not summary.gpu_busy_ns:
-        text += ["The file has no GPU activity: that is why the times above are 0.", ""]
+    if not has(trace, GPU):
+        text += [f"Not measured, for there is {GPU.question}", ""]
     if summary.findings:
         text += ["Findings", *(f"  {' '.join(str(finding).split())}" for finding in summary.findings)]
     else:

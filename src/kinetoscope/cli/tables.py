@@ -111,8 +111,11 @@ def _about(trace: Trace, options: argparse.Namespace, shown: Shown, too_wide: st
 
 
 def _why_empty(trace: Trace, by: str) -> str:
+    from kinetoscope.measure.presence import GPU, has
     from kinetoscope.measure.summary import kind_counts
 
+    if by in ("kernel", "copy", "waiting") and not has(trace, GPU):
+        return f"not measured: {GPU.question.removesuffix('?')}"
     if by == "waiting":
         return "the trace has no GPU activity, so nothing waited"
     kinds = ", ".join(kind.value for kind in kind_counts(trace))
@@ -139,13 +142,14 @@ def run_compare(options: argparse.Namespace) -> int:
     if options.before == options.after == "-":
         raise Refusal("one pipe brings one trace; name a file for the other.")
     from kinetoscope.draw.views import CHANGE_COLUMNS, change_row
-    from kinetoscope.measure.compare import DEFAULT_KINDS, compare
+    from kinetoscope.measure.compare import DEFAULT_KINDS, compare, must_be_comparable
     from kinetoscope.trace import Kind
 
     shows_findings = options.json and not options.strict
     before, after = (
         read_trace(options, path, shows_findings=shows_findings) for path in (options.before, options.after)
     )
+    must_be_comparable(before, after, *((Kind.OP,) if options.by == "op" else DEFAULT_KINDS))
     pairs = compare(before, after, *((Kind.OP,) if options.by == "op" else DEFAULT_KINDS))
     if options.csv:
         say_csv(_PAIR_KEYS, [_plain_pair(pair) for pair in pairs])

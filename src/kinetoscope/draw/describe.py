@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinetoscope.draw.names import clean, short_name
 from kinetoscope.draw.palette import CHANGE_LABELS
+from kinetoscope.measure.presence import GPU, has
 from kinetoscope.measure.printing import brief_time
 from kinetoscope.trace import Kind
 
@@ -36,7 +37,11 @@ def describe(trace: Trace, layout: Layout) -> str:
         return layout.note
     shown = [event for bar in layout.bars if not bar.faded for event in bar.events]
     gpu = [event for event in shown if event.kind.on_gpu]
-    parts = [_cpu(layout, shown), _gpu(gpu, len({event.lane for event in gpu}))]
+    unmeasured = "the GPU was not measured"
+    parts = [
+        _cpu(layout, shown),
+        unmeasured if not has(trace, GPU) else _gpu(gpu, len({event.lane for event in gpu})),
+    ]
     text = f"{_scope(trace, layout)}: {'; '.join(part for part in parts if part)}."
     return " ".join(part for part in (text, _highlighted(layout), _changes(layout)) if part)
 

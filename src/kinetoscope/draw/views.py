@@ -9,6 +9,7 @@ from msgspec import structs
 
 from kinetoscope.draw.palette import CHANGE_LABELS
 from kinetoscope.draw.table import Column
+from kinetoscope.measure.presence import GPU, has
 from kinetoscope.measure.steps import StepRow, step_table, whole_row
 from kinetoscope.measure.tables import (
     Row,
@@ -145,6 +146,13 @@ VIEWS: dict[str, View] = {
 }
 
 
+_OF_GPU: dict[type, tuple[str, ...]] = {
+    Row: ("self_device", "device"),
+    StepRow: tuple(name for name in COLUMNS if name not in ("name", "cpu", "span")),
+}
+"""Columns that a trace without any measured GPU activity does not show unasked; their cells are None then"""
+
+
 class ViewError(ValueError):
     """A view, a column or a step is not there; the message says what is."""
 
@@ -186,10 +194,15 @@ def choose_rows(
         if name not in there:
             raise ColumnError(f"no column {name!r} in a table by {by}; there are: {', '.join(there)}")
     rows: list[AnyRow] = list(view.rows(trace, _find_step(trace, step)))
+    absent = () if has(trace, GPU) else tuple(name for name in _OF_GPU[view.row] if name in there)
+    if absent:
+        # None is a cell that was not measured.
+        rows = [structs.replace(row, **dict.fromkeys(absent)) for row in rows]
     if sort is not None:
         rows.sort(key=lambda row: _sort_key(row, sort), reverse=sort != "name")
     kept = rows if limit is None else rows[:limit]
-    shown = [_column(name, view) for name in columns or view.shown(kept)]
+    names = columns or [name for name in view.shown(kept) if name not in absent or not kept]
+    shown = [_column(name, view) for name in names]
     return Shown(view, shown, kept, len(rows) - len(kept))
 
 

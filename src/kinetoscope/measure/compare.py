@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal, NamedTuple
 
+from kinetoscope.measure.errors import NotMeasured
+from kinetoscope.measure.presence import Presence, need_of
 from kinetoscope.trace import Event, Kind, Trace
 
 Change = Literal["kept", "slower", "faster", "gone", "new"]
@@ -66,6 +68,18 @@ def compare(before: Trace, after: Trace, *kinds: Kind) -> list[Pair]:
     return sorted(
         pairs, key=lambda pair: (order.get(pair.change, 2), -max(pair.before, pair.after), pair.name)
     )
+
+
+def must_be_comparable(before: Trace, after: Trace, *kinds: Kind) -> None:
+    """Raises :class:`NotMeasured`, naming the trace, where one of them did not measure these kinds at all.
+
+    Each event of the other one would be called new, or gone.
+    """
+    for trace in (before, after):
+        try:
+            Presence(trace).need(need_of(kinds))
+        except NotMeasured as error:
+            raise NotMeasured(f"{trace.path}: {error}") from None
 
 
 def changes(pairs: Iterable[Pair]) -> tuple[dict[int, Change], dict[int, Change]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kinetoscope.measure.device import total
 from kinetoscope.measure.intervals import covered
+from kinetoscope.measure.presence import GPU, has
 from kinetoscope.measure.printing import printed
 from kinetoscope.trace import Kind
 from kinetoscope.trace.columns import CODE, groups
@@ -73,6 +74,13 @@ def summary_lines(trace: Trace, summary: Summary) -> list[tuple[str, str, str]]:
     busy = "kernels and copies, overlaps counted once"
     if summary.gpu_span_ns:
         busy = f"{printed(summary.gpu_busy_ns / summary.gpu_span_ns, 'share')} of the span; {busy}"
+    if not has(trace, GPU):
+        unmeasured = ("streams", "kernels", "kernel sum", "GPU busy", "GPU span", "linked")
+        return [
+            ("events", f"{summary.events:,}", kinds),
+            ("steps", f"{summary.steps:,}", f"number {numbers}{more}" if numbers else ""),
+            *((name, "not measured", "") for name in unmeasured),
+        ]
     linked = f"{summary.linked:,} of {summary.linked + summary.unlinked:,}"
     return [
         ("events", f"{summary.events:,}", kinds),
