@@ -15,7 +15,8 @@ from kinetoscope.trace import Trace, loads
 from kinetoscope.trace import chunked_reader as splitting
 from kinetoscope.trace.fast_reader import read_fast
 from kinetoscope.trace.fields import plain_args
-from kinetoscope.trace.findings import Findings
+from kinetoscope.trace.findings import Findings, TraceError
+from kinetoscope.trace.unzip import Source
 
 # In the package `load` is the function.
 loading = importlib.import_module("kinetoscope.trace.load")
@@ -41,7 +42,7 @@ def whole(data: bytes) -> Trace:
 
 
 def is_read_fast(data: bytes, max_bytes: int = 2**30) -> bool:
-    return read_fast(data, Findings(), max_bytes) is not None
+    return read_fast(Source(data, "t", max_bytes), Findings()) is not None
 
 
 def same(data: bytes) -> None:
@@ -107,7 +108,8 @@ def test_members_and_large_numbers_of_events(size: int) -> None:
     members = gzip.compress(text[:1000]) + gzip.compress(text[1000:])
     assert is_read_fast(members)
     same(members)
-    assert not is_read_fast(members, 1000)
+    with pytest.raises(TraceError, match="unpacks to more than 1000 bytes"):
+        is_read_fast(members, 1000)
 
 
 @pytest.mark.parametrize("ts", ["3999999999999999.999", "1.5", "123456789.01", "0.001"])

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kinetoscope.api.trace import PublicTrace
 from kinetoscope.trace import TraceError, loads
-from kinetoscope.trace import load as load_file
+from kinetoscope.trace.load import load as load_file
+from kinetoscope.trace.load import load_open
 from kinetoscope.trace.unzip import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def load(
     """Read a trace: the path of a ``.json`` or gzipped file, an open file, its bytes, or a profiler.
 
     The trace's ``findings`` say what was repaired, dropped or assumed; with ``strict`` any of that is an
-    error.  ``max_bytes`` is what a gzipped trace may unpack to.  A profiler (``torch.profiler.profile``) is
+    error.  ``max_bytes`` is the most JSON that a trace may hold, unpacked if it is gzipped.  A profiler (``torch.profiler.profile``) is
     exported to a temporary file; torch does that only once.
 
     To count what the trace holds nothing of (the kernels of one that was recorded on the CPU alone) raises
@@ -83,9 +84,10 @@ def load(
     elif hasattr(source, "export_chrome_trace"):
         data, name = _exported(source), "(profile)"
     elif hasattr(source, "read"):
-        data = _read(source)
         given = getattr(source, "name", None)
         name = given if isinstance(given, str) else "(file)"
+        trace = load_open(_Open(source, name), name, strict=strict, max_bytes=max_bytes)
+        return PublicTrace.from_trace(trace)
     else:
         raise TypeError(
             "load() takes a path, an open file, bytes or a torch.profiler.profile, not "
@@ -113,20 +115,38 @@ def _refuse_text(path: str) -> None:
         )
 
 
-def _read(file: Any) -> bytes:
-    name = f"{getattr(file, 'name', None) or '(file)'!s:.200}"
-    try:
-        content: bytes | str = file.read()
-    except UnicodeDecodeError as error:
-        raise TraceError(
-            f"{name}: it was opened as text and holds none, as a gzipped trace does not; open it with mode "
-            '"rb", or give load() its path.'
-        ) from error
-    except (ValueError, OSError) as error:
-        closed = getattr(file, "closed", False) is True
-        why = "the file is closed" if closed else f"it cannot be read ({error})"
-        raise TraceError(f"{name}: {why}; load it while it is open for reading, or give its path.") from error
-    return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)
+class _Open:
+    """An open file that may give text, or all that it holds at once."""
+
+    def __init__(self, file: Any, name: str) -> None:
+        self._file, self._name = file, f"{name:.200}"
+        self._is_read = False
+
+    def read(self, size: int, /) -> bytes:
+        """About ``size`` bytes.  Raises :class:`TraceError` where the file cannot be read."""
+        if self._is_read:
+            return b""
+        try:
+            content = self._read(size)
+        except UnicodeDecodeError as error:
+            raise TraceError(
+                f"{self._name}: it was opened as text and holds none, as a gzipped trace does; open it with "
+                'mode "rb", or give load() its path.'
+            ) from error
+        except (ValueError, OSError) as error:
+            closed = getattr(self._file, "closed", False) is True
+            why = "the file is closed" if closed else f"it cannot be read ({error})"
+            raise TraceError(
+                f"{self._name}: {why}; load it while it is open for reading, or give its path."
+            ) from error
+        return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)
+
+    def _read(self, size: int) -> Any:
+        try:
+            return self._file.read(size) or b""
+        except TypeError:
+            self._is_read = True
+            return self._file.read()
 
 
 def _exported(profile: Any) -> bytes:

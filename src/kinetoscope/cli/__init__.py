@@ -121,7 +121,7 @@ def _add_reading_options(parser: argparse.ArgumentParser, strict: object, max_by
         type=size,
         default=max_bytes,
         metavar="N",
-        help="the most that a gzipped trace may unpack to, such as 500M or 10G (default: 4G)",
+        help="the most JSON that a trace may hold, unpacked, such as 500M or 10G (default: 4G)",
     )
 
 

@@ -13,6 +13,7 @@ from kinetoscope.cli.console import Refusal, Strict, note, spinner
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
+    from typing import BinaryIO
 
     from kinetoscope.trace import Finding, Trace
 
@@ -38,11 +39,11 @@ def read_trace(options: argparse.Namespace, path: str, *, shows_findings: bool =
     :class:`Refusal` where there is no pipe, :class:`Strict` where findings are errors.
     """
     with spinner(f"reading {path if path != '-' else PIPE}"):
-        data = read_pipe(path)
-        from kinetoscope.trace import load, loads
+        pipe = read_pipe(path)
+        from kinetoscope.trace.load import load, load_open
 
         limit = limit_of(options)
-        trace = load(path, max_bytes=limit) if data is None else loads(data, PIPE, max_bytes=limit)
+        trace = load(path, max_bytes=limit) if pipe is None else load_open(pipe, PIPE, max_bytes=limit)
     if not shows_findings:
         report_findings(options, trace.path, trace.findings)
     return trace
@@ -57,19 +58,34 @@ def report_findings(options: argparse.Namespace, path: str, findings: Sequence[F
 
 
 def limit_of(options: argparse.Namespace) -> int:
-    """Bytes that a trace may unpack to."""
+    """Bytes of JSON that a trace may hold."""
     from kinetoscope.trace.unzip import MAX_BYTES
 
     return options.max_bytes or MAX_BYTES
 
 
-def read_pipe(path: str) -> bytes | None:
-    """All of standard input if ``path`` is ``-``; None for a file.  Raises :class:`Refusal` at a terminal."""
+def read_pipe(path: str) -> BinaryIO | None:
+    """Standard input if ``path`` is ``-``; None for a file.  Raises :class:`Refusal` at a terminal."""
     if path != "-":
         return None
     if sys.stdin.isatty():
         raise Refusal("nothing comes through a pipe; write `… | kinetoscope COMMAND -`, or name a file.")
-    return sys.stdin.buffer.read()
+    return sys.stdin.buffer
+
+
+def read_bytes(options: argparse.Namespace, path: str) -> tuple[bytes, str]:
+    """The bytes of the file or the pipe at ``path``, not unpacked, and what messages call it.
+
+    Raises :class:`Refusal` where there is no pipe, :class:`~kinetoscope.trace.TraceError` for more than the
+    limits allow, ``OSError`` for a file that cannot be read.
+    """
+    from kinetoscope.trace.unzip import Source
+
+    pipe = read_pipe(path)
+    with contextlib.nullcontext(pipe) if pipe else Path(path).open("rb") as file:
+        source = Source(file, PIPE if pipe else path, limit_of(options))
+        source.survey()
+        return source.held(), source.path
 
 
 # --- writing ------------------------------------------------------------------------------------------------

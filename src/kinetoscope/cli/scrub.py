@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from kinetoscope.cli.console import say, spinner
 from kinetoscope.cli.files import (
-    PIPE,
     add_force,
     add_trace,
     limit_of,
-    read_pipe,
+    read_bytes,
     refuse_existing,
     report_findings,
     write_whole,
@@ -45,10 +44,9 @@ def run_scrub(options: argparse.Namespace) -> int:
 
     findings = Findings()
     with spinner(f"scrubbing {path}"):
-        data = read_pipe(path)
-        name = path if data is None else PIPE
+        data, name = read_bytes(options, path)
         packed = scrub_trace(
-            Path(path).read_bytes() if data is None else data,
+            data,
             Scrubber.of_this_machine().knowing(*options.word),
             name,
             findings=findings,

@@ -15,33 +15,24 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-_zlib: Any
-try:
-    # It takes a third of zlib's time, and zlib takes a seventh of the time to read a trace.
-    from isal import isal_zlib as _zlib
-except ImportError:
-    import zlib as _zlib
+from kinetoscope.trace.unzip import Source, Unusual
 
 SIZE = 2**18
 """bytes of a piece; what is decoded from it fits the caches of a processor"""
 LARGEST = 2**23
 """most bytes without a cut, and most bytes before the first event"""
 
-_INPUT = 2**14
-_MAGIC, _GZIP = b"\x1f\x8b", 31
 _HEAD = re.compile(rb'\A\s*\[|"traceEvents"\s*:\s*\[')
 _END = re.compile(rb"\}\s*\]")
 _EMPTY = re.compile(rb"\A\s*\]")
 _SPACE = b" \t\r\n"
+_KEY = 64
+"""bytes before a chunk in which the key of the list may begin"""
 _NEAR = 48
 """bytes before an event in which the end of the event before is looked for"""
 _TRIES = 4
 """places that look like a cut, and are tried before more of the document is unpacked"""
 _MARK = b'"traceEvents are read"'
-
-
-class Unusual(Exception):
-    """The document is not as profilers write it; it need not be damaged."""
 
 
 class Piece(NamedTuple):
@@ -113,14 +104,15 @@ _AROUND_LIST = msgspec.json.Decoder(list[Any])
 
 
 class Pieces:
-    """Iterates over the pieces of a file's bytes; after the last, ``properties`` is its ``deviceProperties``.
+    """Iterates over the pieces of a file; after the last, ``properties`` is its ``deviceProperties``.
 
     The iteration raises :class:`Unusual`.
     """
 
-    def __init__(self, data: bytes, decoder: msgspec.json.Decoder[list[Any]], max_bytes: int) -> None:
+    def __init__(self, source: Source, decoder: msgspec.json.Decoder[list[Any]]) -> None:
         self.properties: Any = None
-        self._chunks = chunks(data, max_bytes)
+        self._chunks = source.chunks(SIZE)
+        self._stretch = source.stretch
         self._decoder = decoder
 
     def __iter__(self) -> Iterator[Piece]:
@@ -141,7 +133,7 @@ class Pieces:
             if last is not None:
                 events, behind, following = last
                 yield Piece(at, at + behind, events)
-                self._decode_around(head, b"".join((buffer.held()[following:], *self._chunks)))
+                self._decode_around(head, self._rest(buffer.held()[following:]))
                 return
             if buffer.size < least or least >= LARGEST:
                 raise Unusual
@@ -151,12 +143,22 @@ class Pieces:
         """The bytes before the first event, and those after them that are unpacked so far."""
         buffer = b""
         for chunk in self._chunks:
+            before = max(0, len(buffer) - _KEY)
             buffer += chunk
-            if match := _HEAD.search(buffer):
+            if match := _HEAD.search(buffer, before):
                 return buffer[: match.end()], buffer[match.end() :]
             if len(buffer) > LARGEST:
                 break
         raise Unusual
+
+    def _rest(self, begin: bytes) -> bytes:
+        parts, size = [begin], 0
+        for chunk in self._chunks:
+            parts.append(chunk)
+            size += len(chunk)
+            if size > self._stretch:
+                raise Unusual
+        return b"".join(parts)
 
     def _cut(self, buffer: _Buffer) -> tuple[list[Any], int, int] | None:
         """The events at the start of ``buffer``, where they end, and where the next event begins.
@@ -226,34 +228,3 @@ def check(text: bytes | memoryview) -> None:
         str(text, "utf-8")
     except UnicodeDecodeError as error:
         raise Unusual from error
-
-
-def chunks(data: bytes, max_bytes: int) -> Iterator[bytes]:
-    """A file's bytes in chunks, unpacked.  Raises :class:`Unusual` for faults of gzip, or too much of it."""
-    if not data.startswith(_MAGIC):
-        for at in range(0, len(data), SIZE):
-            yield data[at : at + SIZE]
-        return
-    member, size = _zlib.decompressobj(_GZIP), 0
-    for at in range(0, len(data), _INPUT):
-        rest = data[at : at + _INPUT]
-        while rest:
-            if member.eof:
-                member = _zlib.decompressobj(_GZIP)
-            try:
-                chunk = member.decompress(rest, SIZE)
-            except _zlib.error as error:
-                raise Unusual from error
-            size += len(chunk)
-            if size > max_bytes:
-                raise Unusual
-            if chunk:
-                yield chunk
-            rest = member.unused_data if member.eof else member.unconsumed_tail
-    while not member.eof:
-        # The last input unpacks to more than a chunk.
-        chunk = member.decompress(member.unconsumed_tail, SIZE)
-        size += len(chunk)
-        if not chunk or size > max_bytes:
-            raise Unusual
-        yield chunk

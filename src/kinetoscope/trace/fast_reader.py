@@ -1,7 +1,7 @@
 """Bytes of a trace file without a fault -> columns, piece by piece.
 
 It gives the same columns as :mod:`~kinetoscope.trace.entries`, in less time and memory.  Whatever would be a
-finding, except an unknown category, raises :class:`~kinetoscope.trace.chunked_reader.Unusual`.
+finding, except an unknown category, raises :class:`~kinetoscope.trace.unzip.Unusual`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from kinetoscope.trace.categories import NO_KIND, Kind, kind_of
-from kinetoscope.trace.chunked_reader import Pieces, Unusual, chunks
+from kinetoscope.trace.chunked_reader import Pieces
 from kinetoscope.trace.columns import CODE, HAS_CORRELATION, ON_STREAM, Columns, in_order, note_unknown
 from kinetoscope.trace.fields import (
     LARGEST_US,
@@ -28,6 +28,7 @@ from kinetoscope.trace.fields import (
     lane_of,
     nanoseconds,
 )
+from kinetoscope.trace.unzip import Source, Unusual
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,22 +75,23 @@ _ARGS = msgspec.json.Decoder(list[_WithArgs])
 _NO_ARGS = _Args()
 
 
-def read_fast(data: bytes, findings: Findings, max_bytes: int) -> tuple[Columns, Any] | None:
+def read_fast(source: Source, findings: Findings) -> tuple[Columns, Any] | None:
     """The columns and ``deviceProperties`` of a file; None where it has to be read as a whole.
 
-    Adds to ``findings``: ``unknown-categories``.
+    Adds to ``findings``: ``unknown-categories``.  Raises :class:`TraceError` for too many bytes or events.
     """
-    pieces = Pieces(data, _DECODER, max_bytes)
+    pieces = Pieces(source, _DECODER)
     gathered = _Gathered()
     bounds: list[tuple[int, int, int]] = []
     try:
         for piece in pieces:
             bounds.append((gathered.entries, piece.start, piece.end))
             gathered.add(piece.events)
+            source.check_events(gathered.entries)
     except (Unusual, OverflowError):
         return None
     columns = gathered.columns()
-    columns.read_args = _ArgsReader(data, bounds, columns.index)
+    columns.read_args = _ArgsReader(source, bounds, columns.index)
     note_unknown(columns, gathered.unknown, findings)
     return columns, pieces.properties
 
@@ -308,9 +310,11 @@ def _durations(values: Sequence[Any]) -> NDArray[np.int64]:
 class _ArgsReader:
     """Gives the ``args`` of the event at a position; the file is unpacked again when it is first asked."""
 
-    def __init__(self, data: bytes, bounds: list[tuple[int, int, int]], index: NDArray[np.int32]) -> None:
+    def __init__(
+        self, source: Source, bounds: list[tuple[int, int, int]], index: NDArray[np.int32]
+    ) -> None:
         """``bounds``: of each piece its first entry, and where it begins and ends in the document."""
-        self._data: bytes | None = data
+        self._source: Source | None = source
         self._bounds, self._index = bounds, index
         self._texts: list[bytes] = []
         self._raw: dict[int, list[_WithArgs]] = {}
@@ -325,9 +329,9 @@ class _ArgsReader:
         return events[entry - self._bounds[piece][0]].args
 
     def _text(self, piece: int) -> bytes:
-        if self._data is not None:
-            document = b"".join(chunks(self._data, 2**63))
+        if self._source is not None:
+            document = b"".join(self._source.chunks(2**20))
             self._texts = [b"[%b]" % document[start:end] for _, start, end in self._bounds]
-            self._data = None
+            self._source = None
         text, self._texts[piece] = self._texts[piece], b""
         return text

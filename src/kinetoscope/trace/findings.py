@@ -78,6 +78,9 @@ CODES: dict[str, Code] = {
     "damaged-event": Code(
         Severity.LOST, "An event cannot be read, not even by mending its strings; left out."
     ),
+    "deep-args": Code(
+        Severity.LOST, "The args of an event are nested too deeply to be read; they are left out."
+    ),
     "junk": Code(Severity.LOST, "Between events there is something that is not an event; left out."),
     "damaged-metadata": Code(
         Severity.LOST, "What stands before or after the list of events is damaged; the events are read."

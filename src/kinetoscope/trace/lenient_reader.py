@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kinetoscope.trace.fields import exactly
 from kinetoscope.trace.findings import TraceError
+from kinetoscope.trace.other_formats import LOOKED_AT, refuse_other_formats
 from kinetoscope.trace.recover import CONTROL, place, recover
-from kinetoscope.trace.unzip import MAX_BYTES, unzip
+from kinetoscope.trace.unzip import MAX_BYTES, Source, Unusual, unzip
 
 if TYPE_CHECKING:
     from kinetoscope.trace.findings import Findings
@@ -28,12 +30,12 @@ _STRING_OR_WORD = re.compile(
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\', re.DOTALL)
 
 
-def read_document(data: bytes, path: str, findings: Findings, max_bytes: int) -> tuple[list[Any], Any]:
+def read_document(source: Source, findings: Findings) -> tuple[list[Any], Any]:
     """The entries of a file's ``traceEvents``, and the value of its ``deviceProperties``.
 
-    Raises :class:`TraceError`, naming ``path``, for an empty file and for one that is not a trace.
+    Raises :class:`TraceError`, naming the file, for an empty file and for one that is not a trace.
     """
-    text = read_text(data, path, findings, max_bytes)
+    text, path = _text_of(source, findings), source.path
     try:
         document = decode_json(text, path, findings)
     except TraceError:
@@ -62,24 +64,29 @@ def read_text(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_B
 
     Raises :class:`TraceError`, naming ``path``, where there is none, or more than ``max_bytes`` of it.
     """
-    text = _decode(_as_utf8(unzip(data, path, findings, max_bytes), path, findings), findings)
+    return _text_of(Source(data, path, max_bytes), findings)
+
+
+def _text_of(source: Source, findings: Findings) -> str:
+    start = b""
+    with suppress(Unusual):
+        start = next(source.chunks(LOOKED_AT), b"")
+    refuse_other_formats(start, source.path)
+    source.survey()
+    text = _decode(_as_utf8(unzip(source.held(), findings), findings), findings)
     if text.strip():
         return text
     if any(finding.code.startswith("gzip") for finding in findings):
-        raise TraceError(f"{path}: the gzip stream is damaged or cut off at its beginning; {_RECORD_AGAIN}.")
+        raise TraceError(
+            f"{source.path}: the gzip stream is damaged or cut off at its beginning; {_RECORD_AGAIN}."
+        )
     raise TraceError(
-        f"{path}: the file is empty (the profiler had not finished writing it?); {_RECORD_AGAIN}."
+        f"{source.path}: the file is empty (the profiler had not finished writing it?); {_RECORD_AGAIN}."
     )
 
 
-def _as_utf8(data: bytes, path: str, findings: Findings) -> bytes:
-    """A document's bytes as UTF-8.  UTF-16, which PowerShell's ``>`` writes, is known by its first bytes.
-
-    Raises :class:`TraceError`, naming ``path``, for the formats of other programs.
-    """
-    for magic, at, (what, remedy) in _OTHER_FORMATS:
-        if data[at : at + len(magic)] == magic:
-            raise TraceError(f"{path}: this is {what}; {remedy}.")
+def _as_utf8(data: bytes, findings: Findings) -> bytes:
+    """A document's bytes as UTF-8.  UTF-16, which PowerShell's ``>`` writes, is known by its first bytes."""
     encoding = json.detect_encoding(data[:4]) if data[:1] else "utf-8"
     if encoding.startswith("utf-8"):
         return data
@@ -88,21 +95,6 @@ def _as_utf8(data: bytes, path: str, findings: Findings) -> bytes:
     if damaged := text.count("\ufffd"):
         findings.add("bad-utf8", f"character {text.index(chr(0xFFFD))}", damaged)
     return text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
-
-
-_UNPACK = "unpack it, and give what is in it"
-_OTHER_FORMATS = (
-    (b"PK\x03\x04", 0, ("a zip archive", _UNPACK)),
-    (b"PK\x05\x06", 0, ("an empty zip archive", _UNPACK)),
-    (b"\x28\xb5\x2f\xfd", 0, ("compressed with zstd", "unpack it (`unzstd FILE`), and give what is in it")),
-    (b"BZh", 0, ("compressed with bzip2", "unpack it (`bunzip2 FILE`), and give what is in it")),
-    (b"\xfd7zXZ\x00", 0, ("compressed with xz", "unpack it (`unxz FILE`), and give what is in it")),
-    (b"7z\xbc\xaf", 0, ("a 7z archive", _UNPACK)),
-    (b"ustar", 257, ("a tar archive", _UNPACK)),
-    (b"SQLite format 3\x00", 0, ("a database", "Nsight Systems cannot be read here; record it with torch")),
-    (b"\x1f\x8b", 0, ("gzipped twice", "unpack it once (`gunzip FILE`)")),
-)
-"""Bytes that tell a file of another format, the place where they stand, what the file is, and what to do."""
 
 
 def _decode(data: bytes, findings: Findings) -> str:

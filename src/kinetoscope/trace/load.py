@@ -8,6 +8,7 @@ bare list of events, plain or gzipped.
 from __future__ import annotations
 
 import os
+import stat
 from typing import Any
 
 from kinetoscope.trace.categories import Kind
@@ -19,41 +20,53 @@ from kinetoscope.trace.findings import Findings, TraceError, refuse, refuse_dama
 from kinetoscope.trace.link import link_launches, link_ops
 from kinetoscope.trace.nest import cut_unfinished, nest
 from kinetoscope.trace.steps import find_steps
-from kinetoscope.trace.unzip import MAX_BYTES
+from kinetoscope.trace.unzip import MAX_BYTES, Readable, Source, too_large
 
 
 def load(path: str | os.PathLike[str], *, strict: bool = False, max_bytes: int = MAX_BYTES) -> Trace:
     """Read the trace file at ``path``, ``.json`` or gzipped (told apart by content, not by name).
 
     What was repaired, dropped or assumed is in the trace's ``findings``; with ``strict`` any of that is an
-    error.  ``max_bytes`` is what a gzipped file may unpack to.
+    error.  ``max_bytes`` is the most JSON that it may hold, unpacked if it is gzipped; the largest number of
+    events, and of bytes without an event, follow from it.
 
     Raises :class:`TraceError` for a file that is missing, empty, too large or not a trace.
     """
     try:
         with open(path, "rb") as file:  # noqa: PTH123 (pathlib takes 4 ms to be there)
-            data = file.read()
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode) and status.st_size > max_bytes:
+                raise too_large(os.fspath(path), max_bytes)
+            return load_open(file, os.fspath(path), strict=strict, max_bytes=max_bytes)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise TraceError(
             f"{os.fspath(path)}: cannot be read ({reason}); check the path of the trace."
         ) from error
-    return loads(data, os.fspath(path), strict=strict, max_bytes=max_bytes)
 
 
 def loads(data: bytes, path: str, *, strict: bool = False, max_bytes: int = MAX_BYTES) -> Trace:
     """Read a trace from the bytes of its file, as :func:`load` does; ``path`` is used in messages only."""
+    return _read_source(Source(data, path, max_bytes), strict=strict)
+
+
+def load_open(file: Readable, path: str, *, strict: bool = False, max_bytes: int = MAX_BYTES) -> Trace:
+    """Read a trace from an open file or pipe, no further than it must; ``path`` is used in messages only."""
+    return _read_source(Source(file, path, max_bytes), strict=strict)
+
+
+def _read_source(source: Source, *, strict: bool) -> Trace:
     findings = Findings()
-    columns, device_names = _read(data, path, findings, max_bytes)
+    columns, device_names = _read(source, findings)
     cut_unfinished(columns, findings)
     nest(columns, findings)
     link_launches(columns, findings)
     link_ops(columns)
     _note_missing(columns, findings)
     if strict:
-        refuse(findings, path)
+        refuse(findings, source.path)
     return Trace(
-        path=path,
+        path=source.path,
         columns=columns,
         steps_at=find_steps(columns),
         device_names=device_names,
@@ -71,15 +84,15 @@ def load_whole(path: str | os.PathLike[str]) -> Trace:
     return trace
 
 
-def _read(data: bytes, path: str, findings: Findings, max_bytes: int) -> tuple[Columns, dict[int, str]]:
+def _read(source: Source, findings: Findings) -> tuple[Columns, dict[int, str]]:
     """The events, and the GPU names by device number: in pieces if the file has no fault, else as a whole."""
-    read = read_fast(data, findings, max_bytes)
+    read = read_fast(source, findings)
     if read is None:
         # Most files have no fault, and these modules take longer to import than a small trace to read.
         from kinetoscope.trace.entries import read_entries
         from kinetoscope.trace.lenient_reader import read_document
 
-        entries, properties = read_document(data, path, findings, max_bytes)
+        entries, properties = read_document(source, findings)
         return read_entries(entries, findings), _device_names(properties)
     return read[0], _device_names(read[1])
 

@@ -33,8 +33,13 @@ _NEXT = re.compile(
 )
 _LARGEST = 2**12
 """Characters of the longest event that is read although another one seems to begin in it"""
+_LONGEST = 2**22
+"""Characters of the longest event that is mended"""
+_DEEPEST = 300
+"""Levels of what is kept of an event in which the decoder met too many; no profiler writes more than ten"""
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 _LEGAL_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _PLAIN = re.compile(r'[^"\\]+')
 _OUTSIDE = re.compile(r'[^"{}\[\]a-zA-Z]+')
@@ -49,9 +54,9 @@ _AFTER_VALUE = re.compile(r'\s*(?:,\s*"[^"\\]{0,64}"\s*:|\}\s*(?:[,\]}]|$))')
 def recover(text: str, findings: Findings) -> tuple[list[Any], Any] | None:
     """The events that can be read of the document ``text``, and the value of ``deviceProperties``.
 
-    None if there is no list of events.  Adds to ``findings``: ``cut``, ``damaged-event``, ``junk``,
-    ``damaged-metadata``, ``several-documents``, ``bad-comma``, ``bad-quote``, ``bad-escape``, ``not-finite``,
-    ``control-character``.
+    None if there is no event, and for other text in which some events are quoted.  Adds to ``findings``:
+    ``cut``, ``damaged-event``, ``deep-args``, ``junk``, ``damaged-metadata``, ``several-documents``,
+    ``bad-comma``, ``bad-quote``, ``bad-escape``, ``not-finite``, ``control-character``.
     """
     if text.lstrip()[:1] == "[":
         begin = text.index("[") + 1
@@ -64,6 +69,9 @@ def recover(text: str, findings: Findings) -> tuple[list[Any], Any] | None:
         return None
     before = len(list(findings))
     events, end = _events(text, begin, findings)
+    is_json = text.lstrip()[:1] in ("{", "[")
+    if not events or (not is_json and 2 * (end - begin) < len(text)):
+        return None
     if (another := _LIST.search(text, end)) is not None:
         findings.add("several-documents", partial(place, text, another.start()))
     elif len(list(findings)) == before:
@@ -103,7 +111,7 @@ def _events(text: str, at: int, findings: Findings) -> tuple[list[Any], int]:
         if text[at] != "{":
             if following is None:
                 findings.add("cut", partial(_after, text, at, len(events)))
-                return events, len(text)
+                return events, at
             findings.add("junk", partial(place, text, at))
             at = end
             continue
@@ -118,12 +126,24 @@ def _events(text: str, at: int, findings: Findings) -> tuple[list[Any], int]:
                 findings.add(code, partial(place, text, at), count)
             end = event.end
             after_event = True
-        elif following is None:
+        elif following is None and (closed := _closing(text, at)) is None:
             findings.add("cut", partial(_after, text, at, len(events)))
-            return events, len(text)
+            return events, at
         else:
             findings.add("damaged-event", partial(place, text, at))
+            end = end if following else closed
         at = end
+
+
+def _closing(text: str, at: int) -> int | None:
+    """Where the object that begins at ``at`` ends, by its brackets; None if it does not end."""
+    depth = 0
+    for token in _TOKEN.finditer(text, at):
+        if token[0][0] != '"':
+            depth += 1 if token[0] in "{[" else -1
+            if not depth:
+                return token.end()
+    return None
 
 
 def _after(text: str, at: int, events: int) -> str:
@@ -152,7 +172,11 @@ def _read(text: str, at: int, end: int) -> _Event | None:
     try:
         value, length = _DECODER.raw_decode(piece)
         control = 0
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        shallow, length, dropped = _shallow(piece)
+        event = _read(shallow, 0, len(shallow)) if dropped else None
+        return event and _Event(event.value, at + length, {**event.repairs, "deep-args": dropped})
+    except ValueError as error:
         if not isinstance(error, json.JSONDecodeError) or not error.msg.startswith("Invalid control"):
             return None
         _constants.clear()
@@ -165,12 +189,34 @@ def _read(text: str, at: int, end: int) -> _Event | None:
     return _Event(value, at + length, {"control-character": control, "not-finite": len(_constants)})
 
 
+def _shallow(text: str) -> tuple[str, int, int]:
+    """The object that ``text`` begins with, its deepest values as null; how long it was; how many they are."""
+    out: list[str] = []
+    depth = deepest = kept = begin = dropped = end = 0
+    for token in _TOKEN.finditer(text):
+        if token[0] in ("{", "["):
+            depth += 1
+            deepest = max(deepest, depth)
+            if depth == 2:
+                begin, deepest = token.start(), 2
+        elif token[0] in ("}", "]"):
+            depth -= 1
+            end = token.end()
+            if depth == 1 and deepest > _DEEPEST:
+                out += [text[kept:begin], "null"]
+                kept, dropped = end, dropped + 1
+            elif not depth:
+                break
+    return "".join((*out, text[kept:end])), end, dropped
+
+
 def _mend(text: str, at: int, end: int) -> _Event | None:
     """The event that begins at ``at`` and ends no later than ``end``, with its strings repaired."""
     out: list[str] = []
     counts = {"bad-quote": 0, "bad-escape": 0, "not-finite": 0}
     nesting: list[str] = []
     is_key = False
+    end = min(end, at + _LONGEST)
     while at < end:
         char = text[at]
         if char == '"':
