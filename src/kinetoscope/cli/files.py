@@ -96,6 +96,27 @@ def add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="overwrite the file if there is one")
 
 
+def refuse_to_replace(path: Path, trace: str, suffixes: Sequence[str]) -> None:
+    """Raises :class:`Refusal` if ``path`` has none of the endings, is the trace that is read or another."""
+    if str(path) != "-" and not path.name.lower().endswith(tuple(suffixes)):
+        raise Refusal(f"{path}: its name must end in {' or '.join(suffixes)}; choose another name.")
+    with contextlib.suppress(OSError):
+        if path.samefile(trace):
+            raise Refusal(f"{path} is the trace that is read, and would be lost; choose another name.")
+    if path.is_file() and _holds_a_trace(path):
+        raise Refusal(f"{path} holds a trace, which is never replaced; choose another name.")
+
+
+def _holds_a_trace(path: Path) -> bool:
+    """Whether a file begins as a trace does."""
+    from kinetoscope.trace.unzip import Source, Unusual
+
+    with contextlib.suppress(OSError, Unusual, ValueError), path.open("rb") as file:
+        start = next(Source(file, str(path)).chunks(2**16), b"").lstrip()
+        return start[:1] in (b"{", b"[") and (b'"traceEvents"' in start or b'"ph"' in start)
+    return False
+
+
 def refuse_existing(path: Path, *, force: bool) -> None:
     """Raises :class:`Refusal` if ``path`` exists (unless ``force``) or cannot be written."""
     if str(path) == "-":

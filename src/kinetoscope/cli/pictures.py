@@ -14,6 +14,7 @@ from kinetoscope.cli.files import (
     free_name,
     read_trace,
     refuse_existing,
+    refuse_to_replace,
     write_whole,
 )
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kinetoscope.trace import Trace
 
 SUFFIXES = (".svg", ".png", ".pdf")
+PAGES = (".html", ".htm")
 
 
 def steps(text: str) -> StepChoice:
@@ -77,6 +79,7 @@ def run_timeline(options: argparse.Namespace) -> int:
     if suffix != ".svg":
         _require_matplotlib(suffix)
     refuse_existing(path, force=options.force)
+    refuse_to_replace(path, options.trace, SUFFIXES)
     trace = read_trace(options, options.trace)
     from kinetoscope.draw.describe import describe, headline
     from kinetoscope.draw.layout import TimelineOptions, lay_out
@@ -140,6 +143,7 @@ def run_show(options: argparse.Namespace) -> int:
     path: Path | None = options.output
     if path is not None:
         refuse_existing(path, force=options.force)
+        refuse_to_replace(path, options.trace, PAGES)
     trace = read_trace(options, options.trace)
     from kinetoscope import __version__
     from kinetoscope.draw.page import page_html
@@ -148,6 +152,7 @@ def run_show(options: argparse.Namespace) -> int:
     if path is None:
         path = Path(f"{name}.html")
         path = path if options.force else free_name(path)
+        refuse_to_replace(path, options.trace, PAGES)
     with spinner(f"writing {path}"):
         text = page_html(trace, name=name, steps=options.step, version=__version__)
         write_whole(path, lambda target: target.write_text(text, encoding="utf-8"), force=options.force)

@@ -13,6 +13,7 @@ from kinetoscope.cli.files import (
     limit_of,
     read_bytes,
     refuse_existing,
+    refuse_to_replace,
     report_findings,
     write_whole,
 )
@@ -39,6 +40,7 @@ def run_scrub(options: argparse.Namespace) -> int:
     """Writes a copy of the trace that does not tell who recorded it, on which host, from which folders."""
     path, out = getattr(options, "in"), options.out
     refuse_existing(out, force=options.force)
+    refuse_to_replace(out, path, (".json", ".json.gz"))
     from kinetoscope.record.scrub import Scrubber, scrub_trace
     from kinetoscope.trace.findings import Findings
 
