@@ -83,7 +83,7 @@ def test_what_was_found_stays_mended(path: Path) -> None:
 
 
 def seeds() -> list[bytes]:
-    small = [path.read_bytes() for path in sorted((DATA / "small").iterdir())]
+    small = [path.read_bytes() for path in sorted((DATA / "small").rglob("*.json*"))]
     large = [gzip.decompress(path.read_bytes()) for path in sorted((DATA / "traces").glob("*.json.gz"))]
     return [*small, *(data[:30_000] for data in large), *(data[-30_000:] for data in large)]
 
@@ -117,7 +117,7 @@ def with_other_values(data: bytes, chance: random.Random) -> bytes:
     try:
         document = json.loads(data, strict=False)
         events = document if isinstance(document, list) else document["traceEvents"]
-    except ValueError:
+    except (ValueError, RecursionError):
         return with_other_bytes(data, chance)
     for _ in range(chance.choice([1, 2, 4, 12])):
         at = chance.randrange(len(events))

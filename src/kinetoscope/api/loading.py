@@ -49,8 +49,8 @@ def load(
     """Read a trace: the path of a ``.json`` or gzipped file, an open file, its bytes, or a profiler.
 
     The trace's ``findings`` say what was repaired, dropped or assumed; with ``strict`` any of that is an
-    error.  ``max_bytes`` is the most JSON that a trace may hold, unpacked if it is gzipped.  A profiler (``torch.profiler.profile``) is
-    exported to a temporary file; torch does that only once.
+    error.  ``max_bytes`` is the most JSON that a trace may hold, unpacked if it is gzipped.  A profiler
+    (``torch.profiler.profile``) is exported to a temporary file; torch does that only once.
 
     To count what the trace holds nothing of (the kernels of one that was recorded on the CPU alone) raises
     ``NotMeasured``; with ``absent_is_zero`` there are 0 of them.

@@ -310,9 +310,7 @@ def _durations(values: Sequence[Any]) -> NDArray[np.int64]:
 class _ArgsReader:
     """Gives the ``args`` of the event at a position; the file is unpacked again when it is first asked."""
 
-    def __init__(
-        self, source: Source, bounds: list[tuple[int, int, int]], index: NDArray[np.int32]
-    ) -> None:
+    def __init__(self, source: Source, bounds: list[tuple[int, int, int]], index: NDArray[np.int32]) -> None:
         """``bounds``: of each piece its first entry, and where it begins and ends in the document."""
         self._source: Source | None = source
         self._bounds, self._index = bounds, index

@@ -17,6 +17,12 @@ _SYSTEMS = (
     _OPEN_IN.format("Nsight Systems, or read it with `nsys stats`"),
 )
 
+_NSYS = (
+    rb'\s*[\[{].*?"(?:AnalysisDetails|GlobalVid|TraceProcessEvent|(?:Cuda|Nvtx|OSRT)Event|StringIds|'
+    rb'CUPTI_ACTIVITY_KIND_\w+|TARGET_INFO_\w+)"'
+)
+"""Keys and tables of its exports"""
+
 _FORMATS: tuple[tuple[bytes, str, str], ...] = (
     (
         rb"version https://git-lfs\.github\.com/spec/",
@@ -43,8 +49,7 @@ _FORMATS: tuple[tuple[bytes, str, str], ...] = (
     (
         rb"\x80[\x02-\x05][\x95}(\]cK]",
         "a pickle, perhaps a snapshot of torch's memory",
-        "a snapshot opens at https://docs.pytorch.org/memory_viz; for a timeline record a trace with "
-        "torch.profiler",
+        "open a snapshot at https://docs.pytorch.org/memory_viz, and for a timeline " + _TORCH,
     ),
     (rb".{12,60}brain\.Event:\d", "an event file of TensorBoard", "give the .pt.trace.json beside it"),
     # Its first field is a packet; text has no such control characters.
@@ -69,8 +74,7 @@ _JSON: tuple[tuple[bytes, str, str], ...] = (
         "give the trace that torch.profiler exported beside it (export_chrome_trace)",
     ),
     (
-        rb'\s*[\[{].*?"(?:AnalysisDetails|GlobalVid|TraceProcessEvent|CudaEvent|NvtxEvent|OSRTEvent|'
-        rb'CUPTI_ACTIVITY_KIND_\w+|StringIds|TARGET_INFO_\w+)"',
+        _NSYS,
         f"a file of {_SYSTEMS[0]}",
         _SYSTEMS[1],
     ),
@@ -102,7 +106,7 @@ _ENDINGS = {
 
 
 def refuse_other_formats(start: bytes, path: str) -> None:
-    """Raises :class:`TraceError`, naming ``path``, if a file that begins with ``start`` is of another format."""
+    """Raises :class:`TraceError`, naming ``path``, if the first bytes are those of another format."""
     start = start[:LOOKED_AT]
     formats = _FORMATS if b'"traceEvents"' in start else _FORMATS + _JSON
     for pattern, what, remedy in formats:

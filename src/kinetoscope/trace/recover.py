@@ -69,8 +69,9 @@ def recover(text: str, findings: Findings) -> tuple[list[Any], Any] | None:
         return None
     before = len(list(findings))
     events, end = _events(text, begin, findings)
+    junk = sum(finding.count for finding in findings if finding.code == "junk")
     is_json = text.lstrip()[:1] in ("{", "[")
-    if not events or (not is_json and 2 * (end - begin) < len(text)):
+    if not events or (not is_json and (2 * (end - begin) < len(text) or 2 * junk > len(events))):
         return None
     if (another := _LIST.search(text, end)) is not None:
         findings.add("several-documents", partial(place, text, another.start()))
@@ -126,12 +127,15 @@ def _events(text: str, at: int, findings: Findings) -> tuple[list[Any], int]:
                 findings.add(code, partial(place, text, at), count)
             end = event.end
             after_event = True
-        elif following is None and (closed := _closing(text, at)) is None:
-            findings.add("cut", partial(_after, text, at, len(events)))
-            return events, at
+        elif following is None:
+            closed = _closing(text, at)
+            if closed is None:
+                findings.add("cut", partial(_after, text, at, len(events)))
+                return events, at
+            findings.add("damaged-event", partial(place, text, at))
+            end = closed
         else:
             findings.add("damaged-event", partial(place, text, at))
-            end = end if following else closed
         at = end
 
 
@@ -190,7 +194,7 @@ def _read(text: str, at: int, end: int) -> _Event | None:
 
 
 def _shallow(text: str) -> tuple[str, int, int]:
-    """The object that ``text`` begins with, its deepest values as null; how long it was; how many they are."""
+    """The object at the start of ``text`` with null for deep values, its length there, and their number."""
     out: list[str] = []
     depth = deepest = kept = begin = dropped = end = 0
     for token in _TOKEN.finditer(text):
