@@ -7,7 +7,6 @@ import io
 import os
 import subprocess
 import sys
-import zlib
 from pathlib import Path
 
 import pytest
@@ -80,25 +79,20 @@ def test_a_large_file_is_refused_unread(tmp_path: Path) -> None:
         load(path)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no such limits on Windows")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_a_bomb_of_valid_events_is_refused_within_300_mb(tmp_path: Path) -> None:
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    block = (EVENT + b",") * 20_000
-    honest = gzip.compress(b'{"traceEvents":[' + (EVENT + b",") * 10)
+    begin = gzip.compress(b'{"traceEvents":[' + (EVENT + b",") * 10)
     path = tmp_path / "t.json.gz"
-    path.write_bytes(
-        honest
-        + b"".join(packer.compress(block) for _ in range(170))
-        + packer.compress(EVENT + b"]}")
-        + packer.flush()
-    )
+    path.write_bytes(begin + gzip.compress((EVENT + b",") * 20_000) * 170 + gzip.compress(EVENT + b"]}"))
     code = (
-        "import resource, sys, time\n"
+        "import re, sys, time\n"
         "from kinetoscope.trace import load\n"
         "begin = time.process_time()\n"
         "try: load(sys.argv[1])\n"
         "except ValueError as error: print(error)\n"
-        "print(time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        "seconds = time.process_time() - begin\n"
+        # What getrusage calls the maximum may be that of the process that started this one.
+        "print(seconds, re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])"
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     told = subprocess.run(
