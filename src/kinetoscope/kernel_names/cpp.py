@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kinetoscope.kernel_names import sources as of
-from kinetoscope.kernel_names.families import Argument, Family, cpp_family, named_family
+from kinetoscope.kernel_names.cpp_families import cpp_family
+from kinetoscope.kernel_names.families import Argument, Family, named_family
 from kinetoscope.kernel_names.parts import KernelName, Part, Placed, cover, scan
 from kinetoscope.kernel_names.words import CPP_TYPES
 
@@ -109,19 +110,12 @@ def read(name: str) -> KernelName | None:
         return None
     scope, base = name[slice(*at.scope)], name[slice(*at.base)]
     arguments = [name[slice(*span)] for span in at.templates]
-    family = cpp_family(f"{scope}::{base}" if scope else base)
+    family = cpp_family(f"{scope}::{base}" if scope else base, name)
     placed = _frame(name, at)
     if family is not None and family.slug == "cutlass" and arguments:
-        # A CUTLASS kernel has a common name; what it computes is its first template argument.
-        inner = arguments[0]
-        if inner.startswith(("cutlass_", "cutlass3x_")) and (named := named_family(inner)) is not None:
-            return named.kernel(name, [*placed, *scan(name, named.rules, *at.templates[0])])
-        if "flash::" in inner.lower() or "FlashAttn" in inner:
-            family = cpp_family("flash::kernel") or family
-        elif "gemm::" in inner:
-            family = family._replace(
-                slug="cutlass-3", what="Matrix multiplication built from CUTLASS 3 templates."
-            )
+        named, family = inside_cutlass(family, arguments[0])
+        if named:
+            return family.kernel(name, [*placed, *scan(name, family.rules, *at.templates[0])])
     places = _places(family, name, arguments)
     for (start, _), text, place in zip(at.templates, arguments, places, strict=True):
         placed.append(Placed(start, argument(text, place, family.source if family else "")))
@@ -129,6 +123,28 @@ def read(name: str) -> KernelName | None:
         what = "A C++ kernel of a project this decoder doesn't know."
         return KernelName(name, "unknown", "unknown", what, cover(name, placed))
     return family.kernel(name, placed)
+
+
+_WRAPPED = re.compile(r"(?:[\w:]*enable_\w+<\s*)?([\w:]+)")
+
+
+def inside_cutlass(family: Family, first: str) -> tuple[bool, Family]:
+    """What a CUTLASS kernel computes: its common name has it as the first template argument, ``first``.
+
+    Returns whether that is itself a name that is plain text, and the family.  A wrapper that compiles
+    to nothing on older GPUs (``enable_sm90_or_later<...>``) may stand around it.
+    """
+    named = named_family(first)
+    if named is not None and named.maker == "CUTLASS":
+        return True, named
+    match = _WRAPPED.match(first)
+    inner = match[1] if match else ""
+    if inner.startswith(("flash::", "pytorch_flash::")):
+        return False, cpp_family("flash::kernel", "") or family
+    if re.match(r"cutlass::(?:\w+::)*gemm::", inner):
+        text = "Matrix multiplication built from CUTLASS 3 templates."
+        return False, family._replace(slug="cutlass-3", what=text)
+    return False, family
 
 
 def _frame(name: str, at: Demangled) -> list[Placed]:
@@ -155,6 +171,9 @@ def _places(family: Family | None, name: str, arguments: list[str]) -> list[Argu
             places = ()
     return [*places, *[None] * len(arguments)][: len(arguments)]
 
+
+_SEARCHED = 2000
+"""Characters of a template argument that are searched for what it is; a hostile one has millions"""
 
 _LITERAL = re.compile(r"(?:\([\w: ]+\))?(-?\d+)[uUlL]*|true|false")
 _POINTERS = re.compile(r"(?:std|at::detail)::(?:array|Array)<char\s*\*, (\d+)u?l*>")
@@ -198,7 +217,9 @@ def argument(text: str, place: Argument | None, source: str = "") -> Part:
     if text in CPP_TYPES:
         meaning = place.meaning if place is not None and place.field == "dtype" else "a number type: {0}"
         return Part(text, "dtype", meaning.format(CPP_TYPES[text]), True, source if place else "")
-    return _by_content(text) or _as_function(text, place, source)
+    searched = text[:_SEARCHED]
+    found = _by_content(searched) or _as_function(searched, place, source)
+    return replace(found, text=text)
 
 
 def _by_content(text: str) -> Part | None:

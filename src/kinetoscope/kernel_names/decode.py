@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 
-from kinetoscope.kernel_names import cpp
+from kinetoscope.kernel_names import cpp, mangled
 from kinetoscope.kernel_names import sources as of
-from kinetoscope.kernel_names.families import cpp_family, named_family
-from kinetoscope.kernel_names.parts import KernelName, Part, Placed, cover, scan, unknown
+from kinetoscope.kernel_names.families import named_family
+from kinetoscope.kernel_names.parts import LONGEST, KernelName, Part, Placed, cover, scan, unknown
+from kinetoscope.kernel_names.triton import PUBLIC, specialization
 
 
 @lru_cache(maxsize=4096)
@@ -18,10 +20,31 @@ def decode(name: str) -> KernelName:
     >>> decode("triton_poi_fused_relu_0").what
     'Pointwise operations that torch.compile fused (Inductor).'
     """
+    match = _ON_ROCM.search(name)
+    if match is not None:
+        return _on_rocm(_decode(name[: match.start()]), name)
+    return _decode(name)
+
+
+def _decode(name: str) -> KernelName:
     family = named_family(name)
     if family is not None:
         return family.kernel(name, scan(name, family.rules))
-    return _inductor(name) or _liger(name) or cpp.read(name) or _identifier(name)
+    return _inductor(name) or _liger(name) or mangled.read(name) or cpp.read(name) or _identifier(name)
+
+
+_ON_ROCM = re.compile(r"(?<=[^ \]])(?:\.kd|(?: \[clone [^\[\]]{1,40}\])+(?:\.kd)?)\Z")
+"""What the symbol of a kernel ends with in AMD's code objects: ``k.kd``, ``k [clone .kd]``"""
+
+
+def _on_rocm(kernel: KernelName, name: str) -> KernelName:
+    """``kernel``, whose ``name`` has the suffix of a symbol of AMD's."""
+    suffix = name[len(kernel.name) :].strip()
+    part = Part(
+        suffix, "suffix", "the kernel's descriptor in a code object for AMD GPUs (ROCm)", True, of.CODE_OBJECT
+    )
+    maker = "RCCL" if kernel.maker == "NCCL" else kernel.maker
+    return replace(kernel, name=name, maker=maker, parts=(*kernel.parts, part))
 
 
 _GEMM_FAMILIES = frozenset(
@@ -110,7 +133,8 @@ _INDUCTOR = re.compile(rf"triton_({'|'.join(_CATEGORIES)})_fused(?:_(\w*?))?(?:_
 
 def _inductor(name: str) -> KernelName | None:
     """``triton_poi_fused_gelu_mul_0`` taken apart, or None if the name is not one of Inductor's."""
-    match = _INDUCTOR.fullmatch(name)
+    end = specialization(name)
+    match = _INDUCTOR.fullmatch(name, 0, end)
     if match is None:
         return None
     holds, meaning = _CATEGORIES[match[1]]
@@ -125,6 +149,7 @@ def _inductor(name: str) -> KernelName | None:
     if match[3]:
         text = "number that tells kernels of one compiled graph apart; another compilation may give another"
         placed.append(Placed(match.start(3), Part(match[3], "number", text, True, of.INDUCTOR)))
+    placed += _specialized(name, end)
     what = f"{holds} that torch.compile fused (Inductor)."
     return KernelName(name, f"inductor-{match[1]}", "Inductor", what, cover(name, placed))
 
@@ -132,7 +157,7 @@ def _inductor(name: str) -> KernelName | None:
 def _operators(name: str, start: int, end: int) -> list[Placed]:
     """The operators in ``name[start:end]``, which stand in alphabetical order; of two that fit the longer."""
     placed: list[Placed] = []
-    at = start
+    at, end = start, min(end, start + LONGEST)
     while at < end:
         edges = [i for i in range(at + 1, end) if name[i] == "_"] + [end]
         stop = next((edge for edge in reversed(edges) if name[at:edge] in _OPERATORS), None)
@@ -163,17 +188,27 @@ def _liger(name: str) -> KernelName | None:
     )
 
 
+def _specialized(name: str, at: int) -> list[Placed]:
+    if at == len(name):
+        return []
+    text = "the arguments by number, as Triton before 3.0 wrote them; d: divisible by 16, c: a constant"
+    return [Placed(at + 1, Part(name[at + 1 :], "parameters", text, True, of.TRITON))]
+
+
 def _identifier(name: str) -> KernelName:
     """What is left: a plain identifier, or a name of which nothing is known."""
-    family = cpp_family(name)
-    if family is not None and re.fullmatch(r"\w+", name):
-        return family.kernel(name, [Placed(0, Part(name, "op", "the name of the function", True))])
-    if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
-        part = Part(name, "op", "the name of a function; it says what its author chose", True, of.TRITON)
-        what = (
-            "A plain identifier: a hand-written Triton kernel (the name of its Python function) and an "
-            'extern "C" CUDA one look the same, and the name alone can\'t tell which it is.'
-        )
-        return KernelName(name, "plain", "Triton, hand-written, or CUDA C", what, (part,))
-    what = "Nothing in the name is known to this decoder."
-    return KernelName(name, "unknown", "unknown", what, cover(name, []))
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+        what = "Nothing in the name is known to this decoder."
+        return KernelName(name, "unknown", "unknown", what, cover(name, []))
+    end = specialization(name)
+    word = name[:end]
+    is_triton = end < len(name) or word in PUBLIC or re.match(r"_[a-z]", word) is not None
+    part = Part(word, "op", "the name of a function; it says what its author chose", True, of.TRITON)
+    maker = "Triton" if is_triton else "unknown"
+    what = (
+        "A hand-written Triton kernel, under the name of its Python function; whose, the name can't tell."
+        if is_triton
+        else "A plain identifier: a hand-written Triton kernel (the name of its Python function) and an "
+        'extern "C" CUDA one look the same, and the name alone can\'t tell which it is.'
+    )
+    return KernelName(name, "plain", maker, what, cover(name, [Placed(0, part), *_specialized(name, end)]))

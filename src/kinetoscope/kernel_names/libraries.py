@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kinetoscope.kernel_names import sources as of
 from kinetoscope.kernel_names.matmul import ARCHITECTURE
-from kinetoscope.kernel_names.parts import Rule
+from kinetoscope.kernel_names.parts import NOT_DOCUMENTED, Rule
 from kinetoscope.kernel_names.words import any_of, capability, dtype
 
 CUDNN = (
@@ -89,6 +89,28 @@ FMHA = tuple(
         Rule("ForGen(?:eration)?", "op", "for generating (few queries at once)", of.TRTLLM_FMHA),
         Rule("(?:[A-Z][a-z]+|[A-Z]+|[a-z]+|[0-9]+)", "unknown", "not in this decoder", known=False),
     )
+)
+
+HELION = (
+    Rule("helion", "library", "a Triton kernel that Helion generated", of.HELION),
+    Rule(r"\w+", "op", "the name of the Python function that Helion compiled", of.HELION),
+)
+
+CUTE_DSL = (
+    Rule("kernel_cutlass", "library", "a kernel written in CuTe DSL", of.CUTE_DSL),
+    Rule(r"object_at_", "unknown", NOT_DOCUMENTED, known=False, whole=False),
+    Rule(
+        r"tensor\w*|TiledMMA\w*|CopyAtom\w*|Swizzle\w*",
+        "memory",
+        "types and layouts of the arguments, run together and cut off",
+        of.CUTE_DSL,
+    ),
+    Rule(r"\d+$", "number", "number of the kernel in its module", of.CUTE_DSL),
+    Rule(
+        r"[A-Za-z]\w*?(?=_object_at_|_tensor|_TiledMMA|_CopyAtom|_\d+$|$)",
+        "op",
+        "the function's name, its module and its class, run together",
+    ),
 )
 
 _PARAMETERS = Rule(r"(?<=\()[^()]+", "parameters", "types of the kernel's C++ parameters", whole=False)

@@ -191,6 +191,7 @@ CUTLASS_2 = (
     _SPLIT_K,
     Rule("([nt])([nt])", "layout", _layout, of.CUTLASS),
     _ALIGN,
+    _SM,
     Rule(r"(\d\d+)", "arch", lambda m: capability(m[1]), of.NOT_CUTLASS, once=True),
 )
 

@@ -67,6 +67,10 @@ class Rule(NamedTuple):
     """The token has to end where the match ends.  If false, another token may follow without a separator."""
 
 
+LONGEST = 2000
+"""Characters of a name that are read token by token; the rest is one unknown part"""
+
+
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str, whole: bool) -> re.Pattern[str]:
     return re.compile(rf"(?:{pattern})(?![^\W_])" if whole else pattern, re.ASCII)
@@ -74,7 +78,7 @@ def _compiled(pattern: str, whole: bool) -> re.Pattern[str]:
 
 def scan(name: str, rules: Iterable[Rule], start: int = 0, end: int | None = None) -> list[Placed]:
     """The parts of ``name[start:end]``, each by the first rule that fits; unknown where none does."""
-    end = len(name) if end is None else end
+    end = min(len(name) if end is None else end, start + LONGEST)
     left = list(rules)
     placed: list[Placed] = []
     at = start
