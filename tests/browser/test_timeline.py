@@ -122,8 +122,9 @@ def test_nothing_jumps_when_the_picture_becomes_interactive(built, browser, serv
 
 def test_names_and_times_are_written_as_in_the_picture(walk, trace) -> None:
     names = walk.ask("k.model.names")
-    assert set(names) == {clean(event.name) for event in drawable(trace)}
-    assert walk.ask("k.model.forms") == [forms(name) for name in names]
+    ways = {(clean(event.name), *forms(event.name, event.kind)) for event in drawable(trace)}
+    written = zip(names, walk.ask("k.model.forms"), strict=True)
+    assert {(name, *each) for name, each in written} == ways
     times = [
         0,
         1,
@@ -270,7 +271,7 @@ def test_pointing_shows_details_and_lights_related_events(walk, trace) -> None:
         format_time(op.self_dur),
         "shapes",
         "strides",
-        short_name(kernel.name),
+        short_name(kernel.name, kernel.kind),
     ):
         assert part in text
     page.mouse.move(*walk.place(kernel.index))

@@ -129,7 +129,6 @@ def test_a_large_trace_stays_a_small_picture(sample, make) -> None:
 @pytest.mark.parametrize(
     ("name", "short"),
     [
-        ("aten::linear", "aten::linear"),
         ("void at::native::vectorized_elementwise_kernel<8, at::native::F<(a)1>>(int)",
          "vectorized_elementwise_kernel<…>"),
         ("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<x::y<4> >(x)",
@@ -139,24 +138,22 @@ def test_a_large_trace_stays_a_small_picture(sample, make) -> None:
         ("std::enable_if<!b, void>::type internal::gemvx::kernel<int, 4>(int)", "kernel<…>"),
         ("nvjet_sm90_tst_64x8_TNT", "nvjet_sm90_tst_64x8_TNT"),
         ("Memcpy DtoD (Device -> Device)", "Memcpy DtoD (Device -> Device)"),
-        ("## Call CompiledFxGraph abc ##", "Call CompiledFxGraph abc"),
-        ("torch/nn/modules/module.py(1779): _call_impl", "torch/nn/modules/module.py(1779): _call_impl"),
         ("void <<<", "void <<<"),
         ("void ", "void"),
         ("", ""),
     ],
 )  # fmt: skip
 def test_short_names(name: str, short: str) -> None:
-    assert short_name(name) == short
+    assert short_name(name, Kind.KERNEL) == short
 
 
 def test_names_fit_or_are_left_out() -> None:
     name = "void at::native::vectorized_elementwise_kernel<8, a::B>(int)"
-    assert fit(name, 400, 12) == "vectorized_elementwise_kernel<…>"
-    assert fit(name, 205, 12) == "vectorized_elementwise_kernel"
-    assert fit(name, 80, 12) == "vectorized…"
-    assert fit(name, 20, 12) == ""
-    assert fit("aten::linear", 45, 12) == "linear"
+    assert fit(name, Kind.KERNEL, 400, 12) == "vectorized_elementwise_kernel<…>"
+    assert fit(name, Kind.KERNEL, 205, 12) == "vectorized_elementwise_kernel"
+    assert fit(name, Kind.KERNEL, 80, 12) == "vectorized…"
+    assert fit(name, Kind.KERNEL, 20, 12) == ""
+    assert fit("aten::linear", Kind.OP, 45, 12) == "linear"
 
 
 def test_the_alternative_text_says_what_is_seen(sample) -> None:
@@ -196,3 +193,29 @@ def test_what_turns_or_hides_text_is_not_shown() -> None:
     for char in f"{turning}\u200b\u2060\ufeff\x1b\x9b\0\n\ud800":
         assert clean(f"a{char}b") == "a\ufffdb", hex(ord(char))
     assert clean("مرحبا é 👩\u200d🚀") == "مرحبا é 👩\u200d🚀"
+
+
+@pytest.mark.parametrize("kind", [Kind.ANNOTATION, Kind.GPU_ANNOTATION, Kind.OP, Kind.PYTHON])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "execute_context_1(512)_generation_3(3)",
+        "FSDP::all_gather (layers.0)",
+        "## forward ##",
+        "## Call CompiledFxGraph fadri2gvaccdsuvko2wteeonnvzahljuczzqqcavvykm3cznaibj ##",
+        "void f<int>(x)",
+        "loss [step 3] <a::b>(c)",
+        "Torch-Compiled Region: 0/0",
+        "torch::autograd::CppNode<SplitLookupFunction_Dense_Op>",
+        "torch/nn/modules/module.py(1779): _call_impl",
+    ],
+)
+def test_text_stays_whole(name: str, kind: Kind) -> None:
+    assert short_name(name, kind) == name
+
+
+def test_a_picture_cuts_text_at_its_end_and_a_hash_anywhere() -> None:
+    graph = "## Call CompiledFxGraph fadri2gvaccdsuvko2wteeonnvzahljuczzqqcavvykm3cznaibj ##"
+    assert fit(graph, Kind.ANNOTATION, 2000, 12) == "Call CompiledFxGraph fadri…"
+    assert fit("FSDP::all_gather (layers.0)", Kind.ANNOTATION, 120, 12) == "FSDP::all_gather…"
+    assert fit("execute_context_1(512)", Kind.ANNOTATION, 100, 12).startswith("execute_con")

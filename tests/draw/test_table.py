@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from kinetoscope.draw.table import Column, cell_texts, html_table, text_table
+from kinetoscope.trace import Kind
 
 LONG = "void at::native::vectorized_elementwise_kernel<8, at::native::Gelu>(int, at::native::Gelu)"
 COLUMNS = [
@@ -26,6 +27,7 @@ class Row:
     total: float = 37_312
     share: float = 0.5
     times: float = 1.875
+    kind: Kind = Kind.KERNEL
 
 
 def body(html: str) -> list[list[str]]:
@@ -120,3 +122,15 @@ def test_a_column_of_words_is_no_wider_than_they_are() -> None:
     root = ElementTree.fromstring(html_table(columns, rows))
     for line in root.iter("tr"):
         assert [cell.get("class") for cell in line] == ["ks-word", None, "ks-text"]
+
+
+def test_a_narrow_table_goes_on_with_text_and_cuts_a_kernel() -> None:
+    columns = [Column("name", "name"), Column("calls", "calls", "count")]
+    name = "FSDP::all_gather (layers.0) of the second rank"
+    text = text_table(columns, [{"name": name, "kind": Kind.ANNOTATION, "calls": 1}], width=30)
+    assert "".join(line[:23].strip(" -") for line in text.splitlines()[2:]).replace(" ", "") == name.replace(
+        " ", ""
+    )
+    kernel = text_table(columns, [{"name": "k" * 60, "kind": Kind.KERNEL, "calls": 1}], width=30)
+    assert len(kernel.splitlines()) == 3 and "…" in kernel
+    assert name in html_table(columns, [{"name": name, "kind": Kind.ANNOTATION, "calls": 1}])

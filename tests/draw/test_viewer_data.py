@@ -64,7 +64,7 @@ def check(trace: Trace) -> None:
         assert (row["start"], row["dur"]) == (event.start, event.dur)
         assert type(row["start"]) is int and type(row["dur"]) is int
         assert (row["name"], row["category"]) == (clean(event.name), event.kind.value)
-        assert row["forms"] == forms(event.name)
+        assert tuple(row["forms"]) == forms(event.name, event.kind)
         assert row["kind"] == kind_class(event)
         for column, other in (("parent", event.parent), ("launch", event.launch)):
             pointed_at = None if row[column] < 0 else drawn[rows[row[column]]["index"]]

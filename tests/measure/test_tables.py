@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +17,7 @@ from kinetoscope.measure.tables import (
     kernel_table,
     op_table,
 )
-from kinetoscope.trace import Kind, loads
+from kinetoscope.trace import Kind, load, loads
 
 if TYPE_CHECKING:
     from conftest import Read
@@ -134,3 +135,18 @@ def test_an_op_inside_its_like_is_counted_and_not_summed_twice() -> None:
     assert (sums.device, sums.self_device) == (3000, 3000)
     assert (sums.max, sums.min, sums.mean) == (100_000, 1_000, 178_000 / 5)
     assert (rows["view"].cpu, rows["view"].self_cpu, rows["view"].device) == (80_000, 19_000, 3000)
+
+
+def test_an_annotation_is_a_row_under_its_whole_name() -> None:
+    trace = load(Path(__file__).parents[1] / "data" / "small" / "second" / "annotation_names.json")
+    rows = annotation_table(trace)
+    names = [
+        "execute_context_1(512)_generation_3(3)",
+        "execute_context_0(0)_generation_4(4)",
+        "execute_context_2(900)_generation_4(4)",
+        "FSDP::all_gather (layers.0)",
+        "FSDP::all_gather (layers.1)",
+    ]
+    assert {row.name: row.device for row in rows} == {
+        name: 10_000 * number for number, name in enumerate(names, 1)
+    }

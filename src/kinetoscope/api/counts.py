@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 from kinetoscope.api.trace import Events, Steps
-from kinetoscope.trace import Event, Step
+from kinetoscope.trace import Event, Kind, Step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,9 +160,9 @@ def _listed(number: _Number, room: int, whole: bool) -> list[str]:
         return [
             f"no {number.noun} were there" + ("" if pattern is None else f", so none that fits {pattern}")
         ]
-    by_name: dict[str, tuple[bool, list[int]]] = {}
+    by_name: dict[tuple[str, Kind], tuple[bool, list[int]]] = {}
     for event, matches in zip(number.events, _matching(number.events, number.pattern), strict=True):
-        by_name.setdefault(event.name, (matches, []))[1].append(event.dur)
+        by_name.setdefault((event.name, event.kind), (matches, []))[1].append(event.dur)
     kinds = sorted({event.kind.value for event in number.events})
     about = ""
     if pattern is not None:
@@ -170,20 +170,20 @@ def _listed(number: _Number, room: int, whole: bool) -> list[str]:
         about = f", of which {pattern} fits " + ("those marked with >" if any_matches else "none")
     lines = [f"{len(number.events)} events were there ({', '.join(kinds)[:60]}){about}:"]
     most = room - 1 if len(by_name) < room else room - 2
-    for name, (matches, durations) in sorted(by_name.items(), key=lambda item: not item[1][0])[:most]:
+    for (name, kind), (matches, durations) in sorted(by_name.items(), key=lambda item: not item[1][0])[:most]:
         mark = ">" if pattern is not None and matches else " "
         total = printed(sum(durations), "ns")
-        lines.append(f"{mark} {len(durations):>4}×  {total:>8}  {_name(name, whole)}")
+        lines.append(f"{mark} {len(durations):>4}×  {total:>8}  {_name(name, kind, whole)}")
     if len(by_name) > most:
         lines.append(f"  and {len(by_name) - most} more names" + ("" if whole else " (-vv lists more)"))
     return lines
 
 
-def _name(name: str, whole: bool) -> str:
+def _name(name: str, kind: Kind, whole: bool) -> str:
     from kinetoscope.draw.names import clean, short_name
 
     full, longest = clean(name), _LONG_NAME if whole else _NAME
     if len(full) <= longest:
         return full
-    short = short_name(name)[:longest]
+    short = short_name(name, kind)[:longest]
     return f"{short}  ({full[:longest]}…)" if whole else short

@@ -58,7 +58,7 @@ def _item(event: Event, key: str) -> nodes.list_item:
     """An event with those below it.  ``key``: its trace, as :func:`show_trace` returns it."""
     line = of_trace(classes=["ks-chain-line"])
     line["trace"], line["events"] = key, str(event.index)
-    line += nodes.literal("", short_name(event.name), classes=[f"ks-chain-{event.kind.value}"])
+    line += nodes.literal("", short_name(event.name, event.kind), classes=[f"ks-chain-{event.kind.value}"])
     line += nodes.Text(f" {printed(event.dur, 'ns')}")
     if event.kind.on_gpu and event.launch_delay is not None:
         line += nodes.Text(f", {printed(event.launch_delay, 'ns')} after the start of its launch")

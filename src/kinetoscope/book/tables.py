@@ -31,10 +31,10 @@ from kinetoscope.measure.presence import GPU, Presence
 from kinetoscope.measure.quantity import Quantity
 from kinetoscope.measure.selection import matches
 from kinetoscope.measure.tables import Row
-from kinetoscope.trace import Trace
+from kinetoscope.trace import Kind, Trace
 
 _PART_COLUMNS = (
-    Column("text", "part"),
+    Column("name", "part"),
     Column("field", "what it is", "text"),
     Column("meaning", "what it says", "text"),
 )
@@ -149,13 +149,15 @@ class KernelNameTable(RecordedDirective):
         """What the kernel does, and the parts of its name."""
         rows = [
             {
-                "text": part.text,
+                "name": part.text,
+                "kind": Kind.KERNEL,
                 "field": part.field if part.known else "not documented",
                 "meaning": part.meaning or "–",
             }
             for part in kernel.parts
         ]
-        table = self.table(_PART_COLUMNS, rows, caption=f"{kernel.maker}: {kernel.name}", css="ks-parts")
+        caption = kernel.name if kernel.maker == "unknown" else f"{kernel.maker}: {kernel.name}"
+        table = self.table(_PART_COLUMNS, rows, caption=caption, css="ks-parts")
         return [nodes.paragraph("", kernel.what, classes=["ks-kernel-what"]), table]
 
 

@@ -96,7 +96,7 @@ def _scope(trace: Trace, layout: Layout) -> str:
     steps, there = len(window.steps), len(trace.steps)
     if window.zoom is not None:
         at = f" in step {window.steps[0].number}" if window.steps else ""
-        return f"{short_name(window.zoom.name)}{at}, enlarged"
+        return f"{short_name(window.zoom.name, window.zoom.kind)}{at}, enlarged"
     if not steps:
         return f"The whole trace, {count_word(there, 'step')}" if there else "The whole trace"
     if steps == 1 and there == 1:
@@ -180,7 +180,7 @@ def _gpu(activities: Sequence[Event], streams: int) -> str:
 
 def _name(event: Event) -> str:
     """Return a name that is short enough to be read aloud."""
-    name = short_name(event.name)
+    name = short_name(event.name, event.kind)
     return name if len(name) <= 60 else name[:57] + "…"
 
 

@@ -43,14 +43,14 @@ def _label(picture: Layout, bar: Bar, taken: float, free: float) -> Label | None
     # In a comparison a sign before the name says what became of the event.
     sign = f"{bar.sign} " if bar.sign else ""
     lead = text_width(sign, style.font)
-    name = fit(event.name, room - lead, style.font)
+    name = fit(event.name, event.kind, room - lead, style.font)
     inside = None
     if name:
         time = _time_if(room, f"{sign}{name}", event.dur, style)
         inside = Label(f"{sign}{name}", time, bar.x + style.pad, bar.x + bar.w - style.pad, "inside")
     elif sign and (width := text_width(bar.sign, style.font)) <= bar.w:
         inside = Label(bar.sign, "", bar.x + (bar.w - width) / 2, bar.x + bar.w, "inside")
-    if name in forms(event.name) or len(name) > TELLING:
+    if name in forms(event.name, event.kind) or len(name) > TELLING:
         return inside
     # The picture is about kernels of a few µs, and their bars are narrow: a name may stand beside its bar.
     on_gpu = picture.lanes[bar.lane].id.on_gpu
@@ -65,11 +65,12 @@ def _label(picture: Layout, bar: Bar, taken: float, free: float) -> Label | None
 def _beside(bar: Bar, start: float, end: float, place: str, style: Style, cut: bool) -> Label | None:
     """A label between two x beside the bar, or None where its name does not fit; ``cut``: it may be cut."""
     sign = f"{bar.sign} " if bar.sign else ""
-    name = fit(bar.event.name, end - start - text_width(sign, style.font), style.font)
-    if not name or not (name in forms(bar.event.name) or (cut and len(name) > TELLING)):
+    event = bar.event
+    name = fit(event.name, event.kind, end - start - text_width(sign, style.font), style.font)
+    if not name or not (name in forms(event.name, event.kind) or (cut and len(name) > TELLING)):
         return None
     name = f"{sign}{name}"
-    time = _time_if(end - start, name, bar.event.dur, style)
+    time = _time_if(end - start, name, event.dur, style)
     width = text_width(f"{name}  {time}" if time else name, style.font)
     return Label(name, time, *((end - width, end) if place == "left" else (start, start + width)), place)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from kinetoscope.trace import Kind
+
 _OPEN, _CLOSE = "<({[", ">)}]"
 _ANONYMOUS = re.compile(r"(\(anonymous namespace\)|<unnamed>|`anonymous namespace')(::)?")
 # Characters that XML 1.0 cannot hold, not even as a reference; line ends, which would break a table's cell;
@@ -22,21 +24,27 @@ def clean(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def short_name(name: str) -> str:
-    """``name``, cleaned, without what a reader skips.  Only demangled C++ names have such parts.
+def short_name(name: str, kind: Kind | None) -> str:
+    """``name`` of an event of ``kind``, cleaned, and if it is a kernel's without what a reader skips.
 
-    Drops the return type, namespaces and the argument list, and replaces template arguments by
-    ``<…>``, except a lone identifier, which is the only telling part of
+    Only a kernel's name is C++.  Every other one is text, for instance what an author gave to
+    ``record_function``, and stays whole: brackets in it may be all that tells two of them apart.
+
+    Of a demangled kernel's name this drops the return type, namespaces and the argument list, and replaces
+    template arguments by ``<…>``, except a lone identifier, which is the only telling part of
     ``cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm>``.
 
-    >>> short_name("void at::native::vectorized_elementwise_kernel<8, at::native::Foo>(int, Foo)")
+    >>> short_name(
+    ...     "void at::native::vectorized_elementwise_kernel<8, at::native::Foo>(int, Foo)", Kind.KERNEL
+    ... )
     'vectorized_elementwise_kernel<…>'
-    >>> short_name("aten::linear")
-    'aten::linear'
+    >>> short_name("FSDP::all_gather (layers.0)", Kind.ANNOTATION)
+    'FSDP::all_gather (layers.0)'
     """
-    name = clean(name).strip()
-    if name.startswith("## ") and name.endswith(" ##"):
-        return name[3:-3].strip()
+    name = clean(name)
+    if kind is not Kind.KERNEL:
+        return name
+    name = name.strip()
     if not _looks_demangled(name):
         return name
     return _last_part(_ANONYMOUS.sub("", name.removeprefix("void "))) or name
@@ -84,16 +92,28 @@ def _template(inside: str) -> str:
     return f"<{inside}>" if re.fullmatch(r"[A-Za-z_]\w{3,}", inside) else "<…>"
 
 
-def forms(name: str) -> list[str]:
-    """Shorter and shorter ways to write ``name``, beginning with its short name.
+_GRAPH_HASH = re.compile(r"\b([0-9a-z]{5})[0-9a-z]{27,}\b")
+"""A compiled graph's key: ``f`` and a hash in base 32 (``torch/_inductor/codecache.py``), or one in hex"""
 
-    >>> forms("void at::native::vectorized_elementwise_kernel<8, at::native::Foo>(int, Foo)")
-    ['vectorized_elementwise_kernel<…>', 'vectorized_elementwise_kernel']
-    >>> forms("aten::linear")
-    ['aten::linear', 'linear']
+
+@lru_cache(maxsize=4096)
+def forms(name: str, kind: Kind | None) -> tuple[str, ...]:
+    """Shorter and shorter ways to write an event's name at a bar, the fullest first.
+
+    >>> forms("void at::native::vectorized_elementwise_kernel<8, at::native::Foo>(int, Foo)", Kind.KERNEL)
+    ('vectorized_elementwise_kernel<…>', 'vectorized_elementwise_kernel')
+    >>> forms("aten::linear", Kind.OP)
+    ('aten::linear', 'linear')
+    >>> forms(
+    ...     "## Call CompiledFxGraph fadri2gvaccdsuvko2wteeonnvzahljuczzqqcavvykm3cznaibj ##", Kind.ANNOTATION
+    ... )
+    ('Call CompiledFxGraph fadri…',)
     """
-    short = short_name(name)
-    bare = re.sub(r"<[^<>]*>$", "", short)
-    shorter = [bare] if bare and bare != short else []
-    namespace = re.fullmatch(r"[a-z_]\w*::(\w+)", short)
-    return [short, *shorter, *([namespace[1]] if namespace else [])]
+    short = short_name(name, kind)
+    if kind is Kind.KERNEL:
+        bare = re.sub(r"<[^<>]*>$", "", short)
+        return (short, bare) if bare and bare != short else (short,)
+    if _GRAPH_HASH.search(short):
+        return (_GRAPH_HASH.sub(r"\1…", short).removeprefix("## ").removesuffix(" ##"),)
+    namespace = re.fullmatch(r"[a-z_]\w*::(\w+)", short) if kind is Kind.OP else None
+    return (short, namespace[1]) if namespace else (short,)

@@ -68,8 +68,12 @@ def overview(trace: Trace) -> Overview:
             if len(launching) > 1
             else f", the only one of {len(steps)} that launched work"
         )
-    notes = tuple(sentence.words.format(*map(brief_name, sentence.names)) for sentence in advice(trace, step))
     kernels = kernel_table(trace)
+    kinds = {row.name: row.kind for row in kernels}
+    notes = tuple(
+        sentence.words.format(*(brief_name(name, kinds.get(name)) for name in sentence.names))
+        for sentence in advice(trace, step)
+    )
     if not trace.columns.on_gpu.any():
         ops = sorted(op_table(trace), key=lambda row: -row.self_cpu)
         return Overview(scope, step.span, (), tuple(ops[:MOST_ROWS]), notes)
@@ -114,7 +118,8 @@ def _kernels(seen: Overview, trace: str) -> str:
     rows = ""
     for row in seen.top:
         ns = row.device if of_gpu else row.self_cpu
-        name = f'<code title="{escape(clean(row.name), quote=True)}">{escape(brief_name(row.name))}</code>'
+        short = escape(brief_name(row.name, row.kind))
+        name = f'<code title="{escape(clean(row.name), quote=True)}">{short}</code>'
         if row.launched_by:
             name += f' <span class="ks-unit">{escape(clean(", ".join(row.launched_by)))}</span>'
         events = " ".join(str(event.index) for event in row.events)

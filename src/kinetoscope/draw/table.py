@@ -11,6 +11,7 @@ from kinetoscope.draw.names import clean, short_name
 from kinetoscope.draw.palette import kind_class
 from kinetoscope.measure.printing import UNITS, TimeUnit, column_unit, in_unit, printed
 from kinetoscope.measure.selection import matches
+from kinetoscope.trace import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from kinetoscope.trace import Event
 
 _LONG = 60
-"""A cell cuts a name with more characters than this, and shows it in full when it is opened"""
+"""A cell cuts a kernel's name with more characters than this, and shows it in full when it is opened"""
 
 _WORD = 22
 """A column whose texts are at most this long (in characters) does not wrap"""
@@ -31,9 +32,9 @@ _LEAST = 20
 class Column:
     """One column of a table, and how its values are written.
 
-    ``kind`` says what a row holds under ``key``: a ``name`` (of an event; shortened, set as code), a
-    ``text``, a ``time`` (ns), a ``count``, a ``share`` (a fraction of 1, written in %), a ``ratio``
-    (written ``1.88×``) or a ``quantity`` of :attr:`unit` (bytes, operations, or a rate of them).
+    ``kind`` says what a row holds under ``key``: a ``name`` (of an event, set as code; a kernel's is
+    shortened), a ``text``, a ``time`` (ns), a ``count``, a ``share`` (a fraction of 1, written in %), a
+    ``ratio`` (written ``1.88×``) or a ``quantity`` of :attr:`unit` (bytes, operations, or a rate of them).
 
     Raises ValueError for a time in an unknown unit.
     """
@@ -57,6 +58,8 @@ class _Cell(NamedTuple):
     text: str
     unit: str = ""
     """With the space before it: only ``×`` has none"""
+    kind: Kind | None = None
+    """Of the event whose name this is"""
 
     def __str__(self) -> str:
         return self.text + self.unit
@@ -98,7 +101,7 @@ def html_table(
     out += [f"<thead><tr>{heads}</tr></thead>", "<tbody>"]
     for row, line in zip(rows, cells, strict=True):
         name = "" if first is None else line[first].text
-        classes = [*(["ks-marked"] if any(matches(name, p) for p in highlight) else []), *_kind(row)]
+        classes = [*(["ks-marked"] if any(matches(name, p) for p in highlight) else []), *_color(row)]
         marked = f' class="{" ".join(classes)}"' if classes else ""
         written = "".join(
             _html(column, line[i], classes_of[i], is_first=i == first) for i, column in enumerate(columns)
@@ -109,10 +112,10 @@ def html_table(
     return "\n".join([*out, "</tbody>", "</table>", "</div>"]) + "\n"
 
 
-def brief_name(name: str) -> str:
-    """Return the short name of an event, cut to at most 60 characters."""
-    short = short_name(name)
-    return short if len(short) <= _LONG else short[: _LONG - 1] + "…"
+def brief_name(name: str, kind: Kind | None) -> str:
+    """Return a kernel's short name, cut to at most 60 characters; any other name is text and stays whole."""
+    short = short_name(name, kind)
+    return short if kind is not Kind.KERNEL or len(short) <= _LONG else short[: _LONG - 1] + "…"
 
 
 def cell_texts(columns: Sequence[Column], rows: Sequence[object]) -> list[list[str]]:
@@ -123,11 +126,14 @@ def cell_texts(columns: Sequence[Column], rows: Sequence[object]) -> list[list[s
 def text_table(columns: Sequence[Column], rows: Sequence[object], *, width: int | None = None) -> str:
     """Return the rows as lines of text, columns two spaces apart, numbers flush right.
 
-    Names are short.  If a ``width`` in characters is given and the lines are longer, names are cut.
+    Names are short.  If a ``width`` in characters is given and the lines are longer, names are cut; an
+    event's that is no kernel's goes on in the next line instead.
     """
     heads, body = _texts(columns, rows)
     widths = _widths(columns, heads, body, width)
-    lines = [heads, ["-" * size for size in widths], *body]
+    lines = [heads, ["-" * size for size in widths]]
+    for row, line in zip(rows, body, strict=True):
+        lines += [line] if _kind(row) is Kind.KERNEL else _wrapped(columns, line, widths)
     return "".join(
         "  ".join(
             _pad(text, size, column) for text, size, column in zip(line, widths, columns, strict=True)
@@ -135,6 +141,17 @@ def text_table(columns: Sequence[Column], rows: Sequence[object], *, width: int 
         + "\n"
         for line in lines
     )
+
+
+def _wrapped(columns: Sequence[Column], line: list[str], widths: Sequence[int]) -> list[list[str]]:
+    """Return the line, and more below it where its event's name is longer than the column."""
+    at = next((i for i, column in enumerate(columns) if column.key == "name"), None)
+    if at is None or len(line[at]) <= widths[at]:
+        return [line]
+    name, size = line[at], widths[at]
+    pieces = [name[start : start + size] for start in range(0, len(name), size)]
+    below = [[piece if i == at else "" for i in range(len(line))] for piece in pieces[1:]]
+    return [[*line[:at], pieces[0], *line[at + 1 :]], *below]
 
 
 def fitting(columns: Sequence[Column], rows: Sequence[object], width: int) -> list[Column]:
@@ -180,7 +197,7 @@ def _widths(
 
 
 def _short(column: Column, cell: _Cell) -> str:
-    return short_name(str(cell)) if column.kind == "name" else str(cell)
+    return short_name(str(cell), cell.kind) if column.kind == "name" else str(cell)
 
 
 def _pad(text: str, size: int, column: Column) -> str:
@@ -201,10 +218,20 @@ def _value(row: object, key: str) -> Any:
 def _cells(columns: Sequence[Column], rows: Sequence[object]) -> list[list[_Cell]]:
     values = [[_value(row, column.key) for column in columns] for row in rows]
     units = [_unit(column, [line[i] for line in values]) for i, column in enumerate(columns)]
-    return [
+    cells = [
         [_cell(column, unit, v) for column, unit, v in zip(columns, units, line, strict=True)]
         for line in values
     ]
+    named = [i for i, column in enumerate(columns) if column.key == "name"]
+    for row, line in zip(rows, cells, strict=True):
+        for i in named:
+            line[i] = line[i]._replace(kind=_kind(row))
+    return cells
+
+
+def _kind(row: object) -> Kind | None:
+    """Return the kind of the events whose name a row has under ``name``; None if they are no events."""
+    return row.get("kind") if isinstance(row, Mapping) else getattr(row, "kind", None)
 
 
 def _unit(column: Column, values: list[Any]) -> TimeUnit | None:
@@ -240,7 +267,7 @@ def _html(column: Column, cell: _Cell, of_column: str, *, is_first: bool) -> str
     tag, scope = ("th", ' scope="row"') if is_first else ("td", "")
     match column.kind:
         case "name":
-            content = _name(cell.text)
+            content = _name(cell)
         case "text":
             content = _t(cell.text)
         case _:
@@ -255,8 +282,9 @@ def _number(cell: _Cell) -> str:
     return f'{_t(cell.text)}<span class="ks-unit">{unit}</span>'
 
 
-def _name(name: str) -> str:
-    short = brief_name(name)
+def _name(cell: _Cell) -> str:
+    name = cell.text
+    short = brief_name(name, cell.kind)
     if short == name:
         return f"<code>{_t(name)}</code>"
     # This opens without JavaScript, by touch and by keyboard, and the full name can be selected.
@@ -265,7 +293,7 @@ def _name(name: str) -> str:
     return f'<details class="ks-name">{summary}<code>{_t(name)}</code></details>'
 
 
-def _kind(row: object) -> list[str]:
+def _color(row: object) -> list[str]:
     """Return the classes that give a row the color of its events in a timeline, if they share one."""
     events = _events_of(row)
     if not events or isinstance(events, str):

@@ -7,8 +7,12 @@ browser may choose for a page's ``system-ui, sans-serif``, so what fits here fit
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from kinetoscope.draw.names import forms
+
+if TYPE_CHECKING:
+    from kinetoscope.trace import Kind
 
 _CHARS = {
     275: "'", 278: "ijl", 295: "IJ", 318: " ,.·", 337: "/:;\\|", 352: "f", 361: "-", 390: "()[]",
@@ -43,9 +47,9 @@ def text_width(text: str, font: float) -> float:
     return sum(_WIDTHS.get(char, _OTHER) for char in text) * font * _SAFETY / 1000
 
 
-def fit(name: str, room: float, font: float) -> str:
-    """The fullest form of an event's name that is at most ``room`` px wide; ``""`` if none is."""
-    ways = forms(name)
+def fit(name: str, kind: Kind, room: float, font: float) -> str:
+    """The fullest form of the name of an event that fits into ``room`` px; ``""`` if none does."""
+    ways = forms(name, kind)
     for way in ways:
         if text_width(way, font) <= room:
             return way

@@ -9,7 +9,7 @@ The object given to ``kinetoscope.data``, of version 2::
     start, end   ns at which the first event begins and the last one ends
     kinds        the palette's keys that occur, in the legend's order; kindLabels: what it calls each
     names        names of events, each once: the name, if it is always written in full; otherwise a list of
-                 the name and of the forms it may be written in, the short name first
+                 the name and of the forms it may be written in at a bar, the fullest first
     categories   what the profiler calls events (values of trace.Kind), each once
     lanes        label, brief (for narrow screens), gpu, rows; in the order of the picture
     steps        number, start, end (ns; with what the GPU still had to do), cpuEnd
@@ -75,7 +75,8 @@ def trace_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
     present = set(kinds)
     labels = {kind: label for kind, label in KIND_LABELS.items() if kind in present}
     kind_ids = {kind: number for number, kind in enumerate(labels)}
-    names, name_ids = _numbered([clean(event.name) for event in events])
+    # A kernel and a range may have one name, but are not written alike.
+    names, name_ids = _numbered([(clean(e.name), *forms(e.name, e.kind)) for e in events])
     categories, category_ids = _numbered([event.kind.value for event in events])
     depths = {id(trace.events[at]): depth for at, depth in Queues(trace.columns).depth.items()}
     details, detail_ids = _numbered([_details(event, trace, depths.get(id(event), 0)) for event in events])
@@ -114,7 +115,7 @@ def trace_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
             "launch": [positions.get(id(event.launch), -1) for event in events],
             "detail": detail_ids,
         },
-        "names": [_name(name) for name in names],
+        "names": [name[0] if set(name) == {name[0]} else list(name) for name in names],
         "categories": categories,
         "details": details,
     }
@@ -126,12 +127,6 @@ def _details(event: Event, trace: Trace, ahead: int) -> Facts:
     if event.kind.on_gpu and event.launch is not None:
         details = (*details, ("queue", f"{ahead or 'nothing'} ahead of it when it was launched"))
     return details
-
-
-def _name(name: str) -> str | list[str]:
-    """A name, if that is the only form it has; otherwise it and its forms."""
-    ways = forms(name)
-    return name if ways == [name] else [name, *ways]
 
 
 def _numbered(values: list[T]) -> tuple[list[T], list[int]]:

@@ -249,6 +249,7 @@ def change_row(pair: Pair) -> dict[str, object]:
     """Return the row of a pair; a time is None if there was nothing to measure."""
     return {
         "name": pair.name,
+        "kind": pair.kind,
         "said": CHANGE_LABELS[pair.change],
         "calls_before": pair.calls_before,
         "calls_after": pair.calls_after,

@@ -122,9 +122,9 @@
       return this.names[this.name[i]];
     }
 
-    /** @param {number} i @returns {string} name without what a reader skips: "vectorized_elementwise_kernel<…>" */
+    /** @param {number} i @returns {string} a kernel's without what a reader skips: "vectorized_elementwise_kernel<…>" */
     shortNameOf(i) {
-      return this.forms[this.name[i]][0];
+      return this.categoryOf(i) === "kernel" ? this.forms[this.name[i]][0] : this.nameOf(i);
     }
 
     /** @param {number} i @returns {string} "op", "kernel", "memcpy", … */
