@@ -56,11 +56,13 @@ def test_a_graph_fills_the_queue_at_once_and_another_stream_is_another_queue() -
 @given(any_trace())
 def test_depth_and_mean_against_counting(trace: Trace) -> None:
     queues = Queues(trace.columns)
-    gpu = np.flatnonzero(trace.columns.on_gpu)
+    columns = trace.columns
+    assert not any(columns.wrong[at] or columns.skewed[at] for at in queues.depth)
+    gpu = np.flatnonzero(columns.timed & ~columns.skewed)
     for position in gpu.tolist():
         activity = trace.events[position]
         at = launched_at(activity)
-        inside = [event for event in trace.gpu if event.lane == activity.lane]
+        inside = [event for event in trace.gpu if event.lane == activity.lane and not event.wrong]
         before = [
             e for e in inside if (launched_at(e), e.start, e.index) < (at, activity.start, activity.index)
         ]

@@ -58,12 +58,17 @@ def _count(events: Iterable[Event | Step], pattern: str | None) -> Count:
 
 
 def time(events: Iterable[Event | Step], pattern: str | None = None) -> Time:
-    """Nanoseconds of ``events``: the sum of their own durations.  Everything else is as in :func:`count`."""
+    """Nanoseconds of ``events``: the sum of their own durations, without those that cannot be right.
+
+    Everything else is as in :func:`count`.
+    """
     __tracebackhide__ = True
     _must_be_measured(events)
     listed = _events(events, "time")
     matching = zip(listed, _matching(listed, pattern), strict=True)
-    return _remember(Time(sum(event.dur for event, fits in matching if fits)), events, listed, pattern)
+    return _remember(
+        Time(sum(event.dur for event, fits in matching if fits and not event.wrong)), events, listed, pattern
+    )
 
 
 def _remember(number: _N, given: object, events: tuple[Event, ...], pattern: str | None) -> _N:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from kinetoscope.draw.views import COLUMNS, AnyRow, Shown, View, ViewError, choose_rows, columns_of_view
+from kinetoscope.draw.views import (
+    COLUMNS,
+    AnyRow,
+    Shown,
+    View,
+    ViewError,
+    choose_rows,
+    columns_of_view,
+    name_step,
+)
 from kinetoscope.measure.errors import NotMeasured
 from kinetoscope.measure.presence import GPU, STEPS, Need, Presence, has, need_of
 from kinetoscope.trace import COPIES, GPU_ACTIVITIES, Event, Kind, Step, Trace
@@ -195,8 +204,8 @@ class PublicTrace(Trace):
         """What the time was spent on: a row for each op, or for whatever ``by`` names.
 
         ``by`` is ``op``, ``kernel``, ``copy``, ``call``, ``annotation``, ``step`` or ``waiting``.  Sums are
-        over the whole trace, or over ``ProfilerStep#step`` alone.  ``sort`` is a column, the largest value
-        first; ``limit`` the most rows, 1 or more.
+        over the whole trace, or over ``ProfilerStep#step`` alone (of all processes that have one).
+        ``sort`` is a column, the largest value first; ``limit`` the most rows, 1 or more.
 
         Raises ``ValueError``, which lists what there is, for a view, step or column that does not exist, and
         for a limit that is not a number of rows; ``TypeError`` for a step that is not a number.
@@ -216,7 +225,7 @@ class PublicTrace(Trace):
         if limit is not None and (not _is_integer(limit) or limit < 1):
             raise ViewError(f"limit is a number of rows, 1 or more, not {limit!r:.60}; None shows all")
         shown = choose_rows(self, by, step=step, sort=sort, limit=limit)
-        of_step = f", step {step}" if step is not None else ""
+        of_step = f", {name_step(self, step)}" if step is not None else ""
         return Table(shown, f"By {shown.view.noun}{of_step}")
 
     def summary(self) -> Summary:

@@ -92,10 +92,12 @@ def _joined(value: object) -> object:
 
 def _about(trace: Trace, options: argparse.Namespace, shown: Shown, too_wide: str) -> str:
     """The line below a table: what its rows are, and what it leaves out."""
+    from kinetoscope.draw.views import name_step
+
     rows, steps = len(shown.rows), len(trace.steps_at)
     parts = [f"{rows} {'row' if rows == 1 else 'rows'}, by {shown.view.noun}"]
     if options.step is not None:
-        parts.append(f"of step {options.step}")
+        parts.append(f"of {name_step(trace, options.step)}")
     elif steps and options.by not in ("step", "waiting"):
         whole = f"all {steps} steps" if steps > 1 else "the one step"
         parts.append(f"sums over {whole} and what is {'between them' if steps > 1 else 'around it'}")

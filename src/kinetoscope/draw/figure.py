@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kinetoscope.draw.geometry import Arrow, Bar, Label, Layout
     from kinetoscope.draw.layout import TimelineOptions
     from kinetoscope.draw.palette import Theme
-    from kinetoscope.trace import Trace
+    from kinetoscope.trace import Event, Trace
 
 WIDE_PX, NARROW_PX = 640, 340
 """The two widths drawn; the stylesheet's container query chooses between them"""
@@ -231,13 +231,21 @@ def _tooltip(bar: Bar, origin: int) -> str:
     lines += [clean(event.name), f"starts at {sign}{format_time(abs(start))}"]
     if event.kind.on_gpu:
         lines.append(f"takes {format_time(event.dur)}")
-        if event.launch_delay is not None and event.launch is not None:
-            delay = format_time(event.launch_delay)
-            lines.append(f"launched by {clean(event.launch.name)}, {delay} before it starts")
+        if event.launch is not None:
+            lines.append(f"launched by {clean(event.launch.name)}{_when(event, event.launch)}")
     else:
         lines.append(f"total {format_time(event.dur)}, self {format_time(event.self_dur)}")
     lines += [f"{label} {value}" for label, value in facts(event, {}) if label in _IN_TOOLTIP]
     return "\n".join(lines)
+
+
+def _when(activity: Event, call: Event) -> str:
+    """Say how long after its launch an activity starts, or why that is not known."""
+    if activity.start < call.start:
+        return " after it starts: the clocks of CPU and GPU differ"
+    if activity.launch_delay is None:
+        return f", with {len(call.activities) - 1} more"
+    return f", {format_time(activity.launch_delay)} before it starts"
 
 
 def _length(value: float) -> str:

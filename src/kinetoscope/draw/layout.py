@@ -54,8 +54,8 @@ class TimelineOptions:
 
 
 def drawable(trace: Trace) -> list[Event]:
-    """Return the events that get bars, in the trace's order."""
-    return [event for event in trace.events if event.kind in DRAWN]
+    """Return the events that get bars, in the trace's order; what has no right time has no place."""
+    return [event for event in trace.events if event.kind in DRAWN and not event.wrong]
 
 
 def typical_step(steps: list[Step]) -> Step:
@@ -91,13 +91,14 @@ def _chosen_steps(trace: Trace, choice: StepChoice) -> tuple[Step, ...]:
     if choice is None:
         return (typical_step(trace.steps),)
     wanted = (choice,) if isinstance(choice, int) else choice
-    by_number = {step.number: step for step in trace.steps}
-    missing = [number for number in wanted if number not in by_number]
+    numbers = {step.number: None for step in trace.steps}
+    missing = [number for number in wanted if number not in numbers]
     if missing or not wanted:
-        there = ", ".join(map(str, by_number)) or "none"
+        there = ", ".join(map(str, numbers)) or "none"
         asked = ", ".join(map(str, missing)) or "(nothing)"
         raise LayoutError(f"{trace.path}: no step {asked}; the trace has steps: {there}")
-    return tuple(by_number[number] for number in sorted(set(wanted)))
+    # Several processes may have a step of one number.
+    return tuple(sorted((s for s in trace.steps if s.number in wanted), key=lambda s: s.number))
 
 
 def _zoomed(trace: Trace, pattern: str, chosen: tuple[Step, ...]) -> Window:

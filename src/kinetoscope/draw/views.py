@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import structs
 
+from kinetoscope.draw.describe import count_word
 from kinetoscope.draw.palette import CHANGE_LABELS
 from kinetoscope.draw.table import Column
 from kinetoscope.measure.presence import GPU, has
@@ -20,6 +21,7 @@ from kinetoscope.measure.tables import (
     op_table,
 )
 from kinetoscope.trace import StepAt, Trace
+from kinetoscope.trace.steps import together
 
 if TYPE_CHECKING:
     from kinetoscope.measure.compare import Pair
@@ -182,9 +184,10 @@ def choose_rows(
 ) -> Shown:
     """Make the table of ``trace`` by ``by`` (a key of :data:`VIEWS`), of one step if ``step`` is a number.
 
-    ``sort`` is a column: the largest values come first, names go from A to Z.  ``limit`` is the most rows to
-    keep.  ``columns`` are shown in place of the view's own.  Raises :class:`ViewError` for a view or a step
-    that is not there, :class:`ColumnError` for such a column.
+    If several processes have a step of that number, the table is of all of them together, and by step it has
+    a row for each.  ``sort`` is a column: the largest values come first, names go from A to Z.  ``limit`` is
+    the most rows to keep.  ``columns`` are shown in place of the view's own.  Raises
+    :class:`ViewError` for a view or a step that is not there, :class:`ColumnError` for such a column.
     """
     view = VIEWS.get(by)
     if view is None:
@@ -215,11 +218,19 @@ def columns_of_view(view: View) -> list[str]:
 def _find_step(trace: Trace, number: int | None) -> StepAt | None:
     if number is None:
         return None
-    for step in trace.steps_at:
-        if step.number == number:
-            return step
-    there = ", ".join(str(step.number) for step in trace.steps_at) or "none"
+    steps = [step for step in trace.steps_at if step.number == number]
+    if steps:
+        return together(steps) if len(steps) > 1 else steps[0]
+    there = ", ".join(dict.fromkeys(str(step.number) for step in trace.steps_at)) or "none"
     raise ViewError(f"{trace.path}: no step {number}; the trace has steps: {there}")
+
+
+def name_step(trace: Trace, number: int) -> str:
+    """Write a step and, if several processes have one of its number, how many these are."""
+    processes = sum(step.number == number for step in trace.steps_at)
+    return f"step {number}" + (
+        f" of {count_word(processes, 'process', 'processes')}" if processes > 1 else ""
+    )
 
 
 def _sort_key(row: object, column: str) -> tuple[bool, object]:

@@ -125,7 +125,7 @@ def _by_name(trace: Trace, kinds: Sequence[Kind]) -> dict[tuple[Kind, str], _Nam
     for key in dict.fromkeys(key for of_step in by_step for key in of_step):
         groups = [of_step.get(key, []) for of_step in by_step]
         calls = median(len(group) for group in groups)
-        time = median(sum(event.dur for event in group) for group in groups)
+        time = median(sum(event.dur for event in group if not event.wrong) for group in groups)
         if calls:
             all_events = tuple(event for group in groups for event in group)
             named[key] = _Named(float(calls), float(time), all_events)

@@ -13,7 +13,8 @@ several causes, one after the other, and their times add up to the gap.  With ``
   that call is ``sync``.
 - ``c`` was after ``g``, but ``a`` began more than :data:`LATE` after the call had returned: as before, with
   ``queued`` in place of ``launch``.  Something other than the CPU held ``a`` back.
-- The file doesn't say what launched ``a``: the whole gap is ``unknown``.
+- The file doesn't say what launched ``a``, or ``a`` begins before its launch, so that the clocks of CPU and
+  GPU differ: the whole gap is ``unknown``.
 
 A wait is recognized by its structure: the process that launched ``a`` made a call, on any thread, that began
 before ``g``, launched nothing, and returned after ``g`` and before ``c`` (otherwise it delayed nothing).  A
@@ -51,7 +52,7 @@ CAUSES: dict[Cause, str] = {
     "sync": "the GPU had run dry, and the CPU was still in the call in which it waited for that",
     "queued": "what ran next was in the queue already",
     "end": "nothing ran any more in the step",
-    "unknown": "the launch of what ran next is not in the file",
+    "unknown": "the launch of what ran next is not in the file, or the clocks of CPU and GPU differ",
 }
 """What each cause means, for the reference page.  Of the gaps of a trace only the last one, after all
 activities, is ``end``; :meth:`Gaps.idle` has it for any time that ends in a gap."""
@@ -136,11 +137,14 @@ class Gaps:
         return {cause: np.append(0, np.cumsum(lengths)) for cause, lengths in by_cause.items()}
 
 
-def find_gaps(trace: Trace) -> Gaps:
-    """Every gap on the merged timeline of all streams, from the trace's begin to its end, in order."""
+def find_gaps(trace: Trace, gpu: NDArray[np.intp] | None = None) -> Gaps:
+    """Every gap on the merged timeline of all streams, from the trace's begin to its end, in order.
+
+    ``gpu``: positions of the activities that count, those of one process; None: all with right times.
+    """
     columns = trace.columns
-    gpu = np.flatnonzero(columns.on_gpu)
-    launch = columns.launch[gpu]
+    gpu = np.flatnonzero(columns.timed) if gpu is None else gpu
+    launch = np.where(columns.skewed[gpu], NONE, columns.launch[gpu])
     known = launch != NONE
     launched = np.where(known, columns.start[launch], 0) if len(gpu) else launch.astype(np.int64)
     # Of activities that start together, the one that was launched first ends the gap.
@@ -158,17 +162,15 @@ def find_gaps(trace: Trace) -> Gaps:
         ready = (columns.end[call] <= start) | (columns.start[gpu[first_started(launch)[at]]] < end)
         late = (call != NONE) & ~ready & (end - columns.end[call] > LATE)
         last[(call != NONE) & (ready | late)] = NUMBER["queued"]
-    processes: dict[int | str, int] = {}
-    process = np.array([processes.setdefault(lane.pid, len(processes)) for lane in columns.lanes], np.intp)
+    process = columns.process
     waits = _Waits.of(columns, process)
     launching = (last == NUMBER["launch"]) | late
     being_launched = np.flatnonzero(launching & (columns.start[call] > start))
     launched_at, by = columns.start[call[being_launched]], columns.lane[call[being_launched]]
-    # The clocks of CPU and GPU may differ by a little: nothing starts before it is launched.
-    begun[being_launched] = np.minimum(launched_at, end[being_launched])
+    begun[being_launched] = launched_at
     returned = np.array(waits.last_returns(start[being_launched], launched_at, process[by]), np.int64)
     waited[being_launched] = np.minimum(returned, begun[being_launched])
-    finish = columns.end.max(initial=0)
+    finish = columns.end[~columns.wrong].max(initial=0)
     if finish > reached[-1]:
         start, end = np.append(start, reached[-1]), np.append(end, finish)
         returned = waits.end[waits.begin < reached[-1]].max(initial=reached[-1])
@@ -185,15 +187,8 @@ def first_started(launch: NDArray[np.int32]) -> NDArray[np.intp]:
 
 
 def launch_delays(activities: Iterable[Event]) -> list[int]:
-    """ns from the start of each launching call to the start of what it launched, if the launch is known.
-
-    In a graph launch only the first activity waits for the launch; each other one waits for the one before.
-    """
-    return [
-        activity.start - activity.launch.start
-        for activity in activities
-        if activity.launch is not None and activity is activity.launch.activities[0]
-    ]
+    """ns from the start of each launching call to the first activity that it launched, where known."""
+    return [delay for activity in activities if (delay := activity.launch_delay) is not None]
 
 
 class _Waits(NamedTuple):

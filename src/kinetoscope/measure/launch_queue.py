@@ -38,7 +38,7 @@ class Queues:
     """
 
     def __init__(self, columns: Columns) -> None:
-        gpu = np.flatnonzero(columns.on_gpu)
+        gpu = np.flatnonzero(columns.timed)
         launched = launches_at(columns, gpu)
         order = np.lexsort((columns.index[gpu], columns.start[gpu], launched, columns.lane[gpu]))
         gpu, launched = gpu[order], launched[order]
@@ -47,7 +47,8 @@ class Queues:
         """How many other activities were in the stream's queue when the activity at a position was launched.
 
         These are the ones that were launched before, by any step, and had not finished at the start of the
-        launching call.  If that call launched several (a graph), those before the activity count too.
+        launching call.  If that call launched several (a graph), those before the activity count too.  An
+        activity whose times are wrong is in no queue, and one that begins before its launch has no depth.
         """
         self._in: dict[int, _Ramp] = {}
         self._out: dict[int, _Ramp] = {}
@@ -58,13 +59,14 @@ class Queues:
                 depths = _depths(put.tolist(), end[at].tolist())
             else:
                 depths = (np.arange(len(put)) - np.searchsorted(taken, put, "right")).tolist()
-            self.depth.update(zip(gpu[at].tolist(), depths, strict=True))
+            known = zip(gpu[at].tolist(), depths, columns.skewed[gpu[at]].tolist(), strict=True)
+            self.depth.update((each, depth) for each, depth, skewed in known if not skewed)
             lane = int(columns.lane[gpu[at[0]]])
             self._in[lane], self._out[lane] = _Ramp(put.tolist()), _Ramp(taken.tolist())
 
     def deepest(self, at: NDArray[np.intp]) -> int | None:
         """The largest depth of the activities at these positions; None if there are none."""
-        return max(map(self.depth.__getitem__, at.tolist()), default=None)
+        return max((self.depth[each] for each in at.tolist() if each in self.depth), default=None)
 
     def mean(self, lane: int, start: int, end: int) -> float:
         """How many activities were in a lane's queue between two times (ns), weighted by time."""

@@ -11,7 +11,7 @@ import numpy as np
 from kinetoscope.measure.idle_time import NUMBER, find_gaps
 from kinetoscope.measure.intervals import Cover
 from kinetoscope.measure.printing import printed
-from kinetoscope.measure.steps import regime, waiting
+from kinetoscope.measure.steps import own_gpu, regime, waiting
 from kinetoscope.trace import Kind
 from kinetoscope.trace.categories import STEP_NAME
 from kinetoscope.trace.columns import CODE, among, distinct
@@ -68,7 +68,8 @@ class Measured:
     @cached_property
     def gaps(self) -> Gaps:
         """The gaps that reach into the step."""
-        gaps, columns = find_gaps(self.trace), self.columns
+        columns = self.columns
+        gaps = find_gaps(self.trace, own_gpu(columns, self.step.process))
         at = np.flatnonzero((gaps.start < self.end) & (gaps.end > self.start))
         begin, end = np.maximum(gaps.start[at], self.start), np.minimum(gaps.end[at], self.end)
         last = gaps.last[at]

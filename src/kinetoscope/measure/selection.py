@@ -14,6 +14,8 @@ from kinetoscope.measure.steps import StepRow, step_table, whole_row
 from kinetoscope.trace import COPIES, Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kinetoscope.trace import Event, Step, Trace
 
 COLLECTIONS: dict[str, frozenset[Kind]] = {
@@ -145,12 +147,13 @@ class TraceView(_Collections):
     """A trace under the name that the expression gives it; ``step`` narrows it to one step."""
 
     def __init__(
-        self, name: str, trace: Trace, step: Step | None = None, *, absent_is_zero: bool = False
+        self, name: str, trace: Trace, steps: Sequence[Step] | None = None, *, absent_is_zero: bool = False
     ) -> None:
         self.name = name
         self.trace = trace
         self.presence = Presence(trace, absent_is_zero)
-        self._step = step
+        self._steps = steps
+        """those of one number, one for each process; None: all of the trace"""
 
     def __repr__(self) -> str:
         return self.name
@@ -163,29 +166,36 @@ class TraceView(_Collections):
         return StepsView(self)
 
     def step(self, number: int) -> TraceView:
-        """The trace's step ``ProfilerStep#number``."""
+        """The trace's step ``ProfilerStep#number``; of several processes the steps of all together."""
         self.presence.need(STEPS)
-        for step in self.trace.steps:
-            if step.number == number and self._step is None:
-                absent_is_zero = self.presence.absent_is_zero
-                return TraceView(
-                    f"{self.name}.step({number})", self.trace, step, absent_is_zero=absent_is_zero
-                )
-        have = ", ".join(str(step.number) for step in self.recorded) or "none"
+        steps = [step for step in self.trace.steps if step.number == number]
+        if steps and self._steps is None:
+            absent_is_zero = self.presence.absent_is_zero
+            return TraceView(f"{self.name}.step({number})", self.trace, steps, absent_is_zero=absent_is_zero)
+        have = ", ".join(dict.fromkeys(str(step.number) for step in self.recorded)) or "none"
         raise ExpressionError(f"{self.name} has no step {number}; its steps are: {have}.")
 
     @property
-    def recorded(self) -> list[Step]:
+    def recorded(self) -> Sequence[Step]:
         """The steps this is about."""
-        return self.trace.steps if self._step is None else [self._step]
+        return self.trace.steps if self._steps is None else self._steps
 
     @cached_property
     def step_rows(self) -> list[StepRow]:
-        """The step table's rows of these steps; one row for the whole trace where it has no steps."""
+        """The step table's rows of these steps; one row for the whole trace where it has no steps.
+
+        Raises :class:`ExpressionError` for a step of several processes: each has idle time of its own.
+        """
+        if self._steps is not None and len(self._steps) > 1:
+            processes = ", ".join(str(step.event.lane.pid)[:40] for step in self._steps[:8])
+            raise ExpressionError(
+                f"{self.name} is {len(self._steps)} steps, of processes {processes}: each has a length and "
+                "idle time of its own. Take each rank's own file, or all steps, as in each(idle(x))."
+            )
         if not self.trace.steps:
             return [whole_row(self.trace)]
         rows = zip(step_table(self.trace), self.trace.steps, strict=True)
-        return [row for row, step in rows if self._step is None or step is self._step]
+        return [row for row, step in rows if self._steps is None or step is self._steps[0]]
 
     @cached_property
     def _parts(self) -> list[tuple[str, list[Event]]]:
@@ -201,6 +211,8 @@ class TraceView(_Collections):
             inside = {id(event): event for top in step.cpu for event in top.walk()}
             events = [*sorted(inside.values(), key=_in_time), *step.gpu]
             parts.append((f"{self.trace.path} step {step.number}", events))
+        if self._steps is not None and len(parts) > 1:
+            return [(parts[0][0], [event for _, events in parts for event in events])]
         return parts
 
     def _collection(self, collection: str) -> Selection:

@@ -5,6 +5,7 @@ All times are integer nanoseconds unless a field says otherwise.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -65,6 +66,9 @@ class StepRow(msgspec.Struct, frozen=True):
 
     number: int
     name: str
+    """its annotation's; with the process where several have a step of this number"""
+    process: int | None
+    """the number of its process in ``columns.process``, whose GPUs are idle or busy; None for all of them"""
     start: int
     """ns since the earliest event of the trace"""
     cpu: int
@@ -118,23 +122,38 @@ def step_table(trace: Trace) -> list[StepRow]:
     """A row for each step, in order of time; empty where the trace has no steps."""
     if not trace.steps_at:
         return []
-    columns, row = trace.columns, _Rows(trace)
+    columns = trace.columns
+    of_step = columns.process[columns.lane[[step.event for step in trace.steps_at]]].tolist()
+    several = 1 < len(set(of_step)) <= _MOST_PROCESSES
+    of_process: dict[int | None, _Rows] = {}
+    how_often = Counter(step.number for step in trace.steps_at)
     rows = []
-    for step in trace.steps_at:
+    for step, own in zip(trace.steps_at, of_step, strict=True):
+        process = own if several else None
+        if process not in of_process:
+            of_process[process] = _Rows(trace, process)
         start, cpu = int(columns.start[step.event]), int(columns.dur[step.event])
-        end = max(start + cpu, int(columns.ends(step.gpu).max(initial=0)))
+        end = max(start + cpu, int(columns.ends(step.gpu[~columns.wrong[step.gpu]]).max(initial=0)))
         name = columns.names[columns.name[step.event]]
-        rows.append(row.of(step.number, name, start, end, cpu, np.array([step.event]), step.gpu))
+        if how_often[step.number] > 1:
+            name += f" (process {columns.lanes[columns.lane[step.event]].pid})"
+        at = np.array([step.event])
+        rows.append(of_process[process].of(step.number, name, start, end, cpu, at, step.gpu))
     return rows
+
+
+_MOST_PROCESSES = 64
+"""With more processes than this, all GPUs are taken together, so that no file can make this slow."""
 
 
 def whole_row(trace: Trace) -> StepRow:
     """The whole trace as if it were one step, for one that was recorded without a schedule."""
     columns = trace.columns
     on_cpu = columns.where(Kind.ANNOTATION, Kind.OP, Kind.CALL)
+    on_cpu = on_cpu[~columns.wrong[on_cpu]]
     gpu = np.flatnonzero(columns.on_gpu)
     cpu_start, cpu_end = _bounds(columns, on_cpu)
-    start, end = _bounds(columns, np.concatenate([on_cpu, gpu]))
+    start, end = _bounds(columns, np.concatenate([on_cpu, np.flatnonzero(columns.timed)]))
     return _Rows(trace).of(0, "(whole trace)", start, end, cpu_end - cpu_start, on_cpu, gpu)
 
 
@@ -155,18 +174,17 @@ def typical(steps: Sequence[StepRow]) -> StepRow:
 class _Rows:
     """Makes the rows of a trace; what they have in common is computed once."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, process: int | None = None) -> None:
+        """``process``: the number of the process whose GPUs count; all GPUs if None."""
+        self._process = process
         self._trace = trace
         self._columns = trace.columns
-        self._gaps = find_gaps(trace)
+        gpu = own_gpu(self._columns, process)
+        self._gaps = find_gaps(trace, gpu)
         self._queues = Queues(self._columns)
-        gpu = np.flatnonzero(self._columns.on_gpu)
         communicates, copies = communication(self._columns, gpu), host_copies(self._columns, gpu)
         self._computing = Cover.of(self._columns, gpu[~communicates & ~copies])
         self._without_copies = Cover.of(self._columns, gpu[~copies])
-        self._is_first = np.zeros(len(self._columns), bool)
-        """(n) whether it is the first activity of its launch"""
-        self._is_first[gpu[np.unique(self._columns.launch[gpu], return_index=True)[1]]] = True
 
     def of(
         self,
@@ -182,14 +200,15 @@ class _Rows:
         columns, length = self._columns, end - start
         idle = self._gaps.idle(start, end)
         total_idle = sum(idle.values())
-        busy = covered(columns, gpu)
+        timed = gpu[~columns.wrong[gpu]]
+        busy = covered(columns, timed)
         launched = gpu[columns.launch[gpu] != NONE]
-        first = launched[self._is_first[launched]]
-        delays = (columns.start[first] - columns.start[columns.launch[first]]).tolist()
+        delays = columns.delay[gpu][columns.delay[gpu] != NONE].tolist()
         computing = self._computing.between(start, end)
         return StepRow(
             number=number,
             name=name,
+            process=self._process,
             start=start,
             cpu=cpu,
             span=length,
@@ -211,7 +230,7 @@ class _Rows:
             launches=len(distinct(columns.launch[launched])),
             launch_delay=middle(delays) if delays else None,
             deepest=self._queues.deepest(launched),
-            mean_queue=self._mean_queue(gpu),
+            mean_queue=self._mean_queue(timed),
             events=EventsAt(self._trace, np.concatenate([on_cpu, gpu])),
         )
 
@@ -220,6 +239,11 @@ class _Rows:
             return None
         start, end = int(launches_at(self._columns, gpu).min()), int(self._columns.ends(gpu).max())
         return max(self._queues.mean(lane, start, end) for lane in distinct(self._columns.lane[gpu]).tolist())
+
+
+def own_gpu(columns: Columns, process: int | None) -> NDArray[np.intp]:
+    """Positions of the activities with right times on the GPUs of a process (its number); None is for all."""
+    return np.flatnonzero(columns.timed) if process is None else columns.on_devices_of(process)
 
 
 def communication(columns: Columns, gpu: NDArray[np.intp]) -> NDArray[np.bool_]:

@@ -28,7 +28,8 @@ class Summary:
     kernels: int
     """without copies"""
     kernel_sum_ns: int
-    """their durations added up: two kernels that run at the same time count twice"""
+    """their durations added up: two kernels that run at the same time count twice; it also has those
+    whose times cannot be right"""
     gpu_busy_ns: int
     """time in which at least one GPU activity ran: the union of kernels and copies, on all devices"""
     gpu_span_ns: int
@@ -50,14 +51,15 @@ def summarize(trace: Trace) -> Summary:
     columns = trace.columns
     gpu = np.flatnonzero(columns.on_gpu)
     kernels = columns.where(Kind.KERNEL)
+    timed = np.flatnonzero(columns.timed)
     unlinked = int((columns.launch[gpu] == NONE).sum())
     lanes = [columns.lanes[number] for number in set(columns.lane[gpu].tolist())]
     return Summary(
         events=len(columns),
         kernels=len(kernels),
         kernel_sum_ns=total(columns.dur[kernels]),
-        gpu_busy_ns=covered(columns, gpu),
-        gpu_span_ns=int(columns.end[gpu].max() - columns.start[gpu].min()) if len(gpu) else 0,
+        gpu_busy_ns=covered(columns, timed),
+        gpu_span_ns=int(columns.end[timed].max() - columns.start[timed].min()) if len(timed) else 0,
         linked=len(gpu) - unlinked,
         unlinked=unlinked,
         steps=len(trace.steps_at),
@@ -71,6 +73,12 @@ def summary_lines(trace: Trace, summary: Summary) -> list[tuple[str, str, str]]:
     kinds = ", ".join(f"{number} {kind.value}" for kind, number in kind_counts(trace).items())
     numbers = ", ".join(str(step.number) for step in trace.steps_at[:12])
     more = f" and {summary.steps - 12} more" if summary.steps > 12 else ""
+    added = "durations added up"
+    kernels = trace.columns.where(Kind.KERNEL)
+    wrong = kernels[trace.columns.wrong[kernels]]
+    if len(wrong):
+        those = printed(total(trace.columns.dur[wrong]), "ns")
+        added += f"; {those} of it are of {len(wrong):,} whose times cannot be right"
     busy = "kernels and copies, overlaps counted once"
     if summary.gpu_span_ns:
         busy = f"{printed(summary.gpu_busy_ns / summary.gpu_span_ns, 'share')} of the span; {busy}"
@@ -87,7 +95,7 @@ def summary_lines(trace: Trace, summary: Summary) -> list[tuple[str, str, str]]:
         ("steps", f"{summary.steps:,}", f"number {numbers}{more}" if numbers else ""),
         ("streams", f"{summary.streams:,}", ""),
         ("kernels", f"{summary.kernels:,}", ""),
-        ("kernel sum", printed(summary.kernel_sum_ns, "ns"), "durations added up"),
+        ("kernel sum", printed(summary.kernel_sum_ns, "ns"), added),
         ("GPU busy", printed(summary.gpu_busy_ns, "ns"), busy),
         ("GPU span", printed(summary.gpu_span_ns, "ns"), "from the first to the last of them"),
         ("linked", linked, "kernels and copies whose launch is in the file"),
@@ -107,7 +115,7 @@ def busy_by_device(trace: Trace) -> dict[tuple[int | str, int | None], int]:
     Ranks whose traces were merged into one file may each call their GPU number 0.
     """
     columns = trace.columns
-    gpu = np.flatnonzero(columns.on_gpu)
+    gpu = np.flatnonzero(columns.timed)
     numbers: dict[tuple[int | str, int | None], int] = {}
     of_lane = np.array([numbers.setdefault((lane.pid, lane.device), len(numbers)) for lane in columns.lanes])
     place = of_lane[columns.lane[gpu]] if len(gpu) else np.empty(0, np.intp)

@@ -30,6 +30,8 @@ NO_LAUNCH = "(no launch in trace)"
 """Written instead of the op if the launch of a GPU activity is not in the file."""
 NO_OP = "(no op)"
 """Written instead of the op if a GPU activity was launched outside any op."""
+WRONG = "(times that cannot be right)"
+"""The last row, apart from all others: events whose time or length cannot be right.  It has no share."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -96,6 +98,7 @@ def _cpu_table(trace: Trace, kind: Kind, step: StepAt | None) -> list[Row]:
     columns = trace.columns
     cpu, gpu = _scope(trace, step)
     at = cpu[columns.kind[cpu] == CODE[kind]]
+    gpu = gpu[~columns.wrong[gpu]]
     own, total = device_times(columns, gpu)
     if kind is Kind.CALL:
         total = sums(columns.dur[gpu], columns.launch[gpu], len(columns))
@@ -109,9 +112,9 @@ def _cpu_table(trace: Trace, kind: Kind, step: StepAt | None) -> list[Row]:
         cpu=groups.sum(columns.dur * counted),
         self_device=groups.sum(own),
         device=groups.sum(total * counted),
-        share=self_cpu.astype(np.float64) / (int(self_cpu.sum()) or 1),
+        share=groups.shares(self_cpu),
     )
-    return sorted(rows, key=lambda row: (-row.self_cpu, row.name))
+    return sorted(rows, key=lambda row: (row.name == WRONG, -row.self_cpu, row.name))
 
 
 def _gpu_table(trace: Trace, kinds: frozenset[Kind], step: StepAt | None) -> list[Row]:
@@ -124,10 +127,10 @@ def _gpu_table(trace: Trace, kinds: frozenset[Kind], step: StepAt | None) -> lis
         cpu=time * 0,
         self_device=time,
         device=time,
-        share=time.astype(np.float64) / (int(time.sum()) or 1),
+        share=groups.shares(time),
         launched_by=groups.launchers(),
     )
-    return sorted(rows, key=lambda row: (-row.device, row.name))
+    return sorted(rows, key=lambda row: (row.name == WRONG, -row.device, row.name))
 
 
 def _scope(trace: Trace, step: StepAt | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -140,7 +143,10 @@ def _scope(trace: Trace, step: StepAt | None) -> tuple[NDArray[np.intp], NDArray
 
 @dataclass(frozen=True)
 class _Groups:
-    """Events (positions ``at``, in order of start) by name; every ``ProfilerStep#n`` is one name."""
+    """Events (positions ``at``, in order of start) by name; every ``ProfilerStep#n`` is one name.
+
+    Those whose times cannot be right are a group of their own.
+    """
 
     trace: Trace
     at: NDArray[np.intp]
@@ -148,13 +154,22 @@ class _Groups:
     @cached_property
     def _named(self) -> tuple[list[str], NDArray[np.intp]]:
         columns = self.trace.columns
-        name = columns.name[self.at]
-        there = np.flatnonzero(np.bincount(name, minlength=len(columns.names)))
+        name, wrong = columns.name[self.at], columns.wrong[self.at]
+        there = np.flatnonzero(np.bincount(name[~wrong], minlength=len(columns.names)))
         numbered: dict[str, int] = {}
         group_of = np.zeros(len(columns.names), np.intp)
         for number in there.tolist():
             group_of[number] = numbered.setdefault(_row_name(columns.names[number]), len(numbered))
-        return list(numbered), group_of[name]
+        names = list(numbered)
+        if not wrong.any():
+            return names, group_of[name]
+        return [*names, WRONG], np.where(wrong, len(names), group_of[name])
+
+    def shares(self, time: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(groups) 0..1: what each group has of the sum of times that can be right."""
+        right = np.where(np.array([name == WRONG for name in self._named[0]], bool), 0, time)
+        shares: NDArray[np.float64] = right.astype(np.float64) / (int(right.sum()) or 1)
+        return shares
 
     def sum(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """(groups) sums of a column."""

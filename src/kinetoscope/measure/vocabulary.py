@@ -145,7 +145,8 @@ def _idle(what: Selection | TraceView | StepsView, cause: str | None = None) -> 
 
 @_function(
     "launch_delay(selection)",
-    "from the start of the launching call to the start of what it launched: the median within a step, "
+    "from the start of the launching call to the start of the first that it launched, where the clocks of "
+    "CPU and GPU agree: the median within a step, "
     f"then {_STEPS_NOTE}",
 )
 def _launch_delay(what: Selection) -> Quantity:
@@ -295,10 +296,20 @@ def _not_empty(what: Any, function: str) -> Selection:
 
 
 def _per_step(what: Any, function: str, unit: str, measure: Callable[[Sequence[Event]], Number]) -> Quantity:
-    """The median over the steps of a measure of the selected events in each."""
+    """The median over the steps of a measure of the selected events in each.
+
+    Events whose times cannot be right are counted, and in no other measure.
+    """
     selection = _selection(what, function)
-    values = [(group.label, measure(group.events)) for group in selection.groups]
+    values = [
+        (group.label, measure(group.events if unit == "count" else _timed(group.events)))
+        for group in selection.groups
+    ]
     return Quantity.over_steps(values, unit, selection.events)
+
+
+def _timed(events: Sequence[Event]) -> list[Event]:
+    return [event for event in events if not event.wrong]
 
 
 def _of_rows(
@@ -344,7 +355,7 @@ def _view(what: Any, function: str) -> TraceView:
 def _values(what: Any, function: str) -> list[Quantity]:
     """One quantity for each step, event or item of ``what``."""
     if isinstance(what, Selection):
-        return [Quantity(event.dur, "ns", [event]) for event in _not_empty(what, function).events]
+        return [Quantity(event.dur, "ns", [event]) for event in _timed(_not_empty(what, function).events)]
     if isinstance(what, Quantity):
         if not what.per_step:
             raise ExpressionError(
@@ -380,7 +391,7 @@ _ATTRIBUTES: dict[type, dict[str, str]] = {
         "trace.kernels": "kernels on the GPU",
         "trace.copies": "memcpy and memset on the GPU; never counted as kernels",
         "trace.steps": "the recorded steps",
-        "trace.step(n)": "the trace's ProfilerStep#n alone",
+        "trace.step(n)": "the trace's ProfilerStep#n alone; of several processes those of all together",
     },
     Selection: {
         "selection.ops": "ops inside the selected CPU events; ops that launched GPU activities",

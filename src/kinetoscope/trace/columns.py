@@ -52,7 +52,7 @@ class Columns:
     lane: NDArray[np.int32]
     """(n) into ``lanes``"""
     start: NDArray[np.int64]
-    """(n) ns since the earliest event"""
+    """(n) ns since the earliest event whose time is not lost"""
     dur: NDArray[np.int64]
     """(n) ns"""
     index: NDArray[np.int32]
@@ -70,6 +70,12 @@ class Columns:
 
     unfinished: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
     """(n) whether it is a Python frame whose end the profiler missed"""
+    lost: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
+    """(n) whether its time was lost; it stands at 0"""
+    wrong: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
+    """(n) whether its time or length cannot be right: it was lost, or the file does not allow it.
+    Such an event is counted and keeps its links.  No span, busy or idle time, delay, depth or median has it,
+    and sums show it apart."""
     parent: NDArray[np.int32] = field(default_factory=_no_ids)
     """(n) position of the event that holds it, or NONE"""
     nested: NDArray[np.int32] = field(default_factory=_no_ids)
@@ -101,6 +107,60 @@ class Columns:
     def on_gpu(self) -> NDArray[np.bool_]:
         """(n) whether it is a GPU activity"""
         return ON_GPU[self.kind]
+
+    @property
+    def timed(self) -> NDArray[np.bool_]:
+        """(n) whether it is a GPU activity whose times can be right: those that statistics are made of"""
+        return self.on_gpu & ~self.wrong
+
+    @cached_property
+    def skewed(self) -> NDArray[np.bool_]:
+        """(n) whether a GPU activity begins before its launch, because the clocks of CPU and GPU differ.
+
+        Its times on the GPU's own clock (sums, busy time) count.  What compares the two clocks leaves it out:
+        it has no delay and no depth, and the cause of a gap before it is unknown.
+        """
+        early: NDArray[np.bool_] = (self.launch != NONE) & (self.start < self.start[self.launch])
+        return early
+
+    @cached_property
+    def delay(self) -> NDArray[np.int64]:
+        """(n) ns from the start of a launching call to the start of the first activity that it launched.
+
+        NONE for everything else: in a graph, only the first activity waits for the launch, and each other one
+        for the one before.  NONE also where a time is wrong or the clocks differ.
+        """
+        delay = np.full(len(self), NONE, np.int64)
+        launched = np.flatnonzero(self.timed & (self.launch != NONE))
+        first = launched[np.unique(self.launch[launched], return_index=True)[1]]
+        first = first[~self.skewed[first]]
+        delay[first] = self.start[first] - self.start[self.launch[first]]
+        return delay
+
+    @cached_property
+    def process(self) -> NDArray[np.intp]:
+        """(lanes) a number for the process of each lane, counted from 0"""
+        numbers: dict[int | str, int] = {}
+        return np.array([numbers.setdefault(lane.pid, len(numbers)) for lane in self.lanes], np.intp)
+
+    @cached_property
+    def device(self) -> NDArray[np.intp]:
+        """(lanes) a number for the device of each lane; ``pid`` tells the GPUs 0 of merged ranks apart"""
+        numbers: dict[tuple[int | str, int | None], int] = {}
+        devices = [numbers.setdefault((lane.pid, lane.device), len(numbers)) for lane in self.lanes]
+        return np.array(devices, np.intp)
+
+    def on_devices_of(self, process: int) -> NDArray[np.intp]:
+        """Positions of the timed activities on devices on which a process (its number) launched something.
+
+        Where it launched nothing, the file doesn't say which devices are its own, and all count.
+        """
+        gpu = np.flatnonzero(self.timed)
+        launched = gpu[self.launch[gpu] != NONE]
+        own = launched[self.process[self.lane[self.launch[launched]]] == process]
+        if not len(own):
+            return gpu
+        return gpu[among(self.device[self.lane[gpu]], self.device[self.lane[own]], len(self.lanes))]
 
     @cached_property
     def self_dur(self) -> NDArray[np.int64]:
@@ -148,12 +208,14 @@ class Columns:
         return f"event {self.index[at]}, {self.names[self.name[at]][:80]!r}"
 
 
-def in_order(names: list[str], lanes: list[LaneId], in_file_order: Iterator[NDArray[Any]]) -> Columns:
+def in_order(
+    names: list[str], lanes: list[LaneId], in_file_order: Iterator[NDArray[Any]], findings: Findings
+) -> Columns:
     """The columns of events that are given in the file's order.
 
     ``in_file_order`` gives ``start`` (any ns), ``dur``, ``index``, ``name``, ``kind``, ``lane``,
     ``correlation``, ``external``, ``frame`` and ``frame_parent``.  It is asked for the next one when the one
-    before is in order, so that never all columns are held twice.
+    before is in order, so that never all columns are held twice.  Adds to ``findings``: ``lost-record``.
     """
     start, dur = next(in_file_order), next(in_file_order)
     order = _time_order(start, dur)
@@ -161,6 +223,9 @@ def in_order(names: list[str], lanes: list[LaneId], in_file_order: Iterator[NDAr
     index, name, kind, lane, correlation, external, frame, frame_parent = (
         column[order] for column in in_file_order
     )
+    lost = _lost(start, dur, kind)
+    if lost.any():
+        start[lost] = start[~lost].min()
     start -= start[0] if len(start) else 0
     names, name = _renumbered(names, name)
     lanes, lane = _renumbered(lanes, lane)
@@ -176,7 +241,32 @@ def in_order(names: list[str], lanes: list[LaneId], in_file_order: Iterator[NDAr
         names, lanes, name, kind, lane, start, dur, index, correlation, external, frame, frame_parent
     )
     columns.unfinished = np.zeros(len(columns), bool)
+    columns.lost, columns.wrong = lost, lost.copy()
+    if lost.any():
+        findings.add("lost-record", columns.place(int(np.argmax(lost))), int(lost.sum()))
     return columns
+
+
+_HOUR = 3600 * 10**9
+"""ns.  Clocks count from 1970, from the start of the machine, or from the start of the recording."""
+
+
+def _lost(start: NDArray[np.int64], dur: NDArray[np.int64], kind: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """(n) which events have lost their time, of events in order of ``start`` (ns of the file's clock).
+
+    CUPTI gives a start and an end of 0 to a GPU activity whose times it could not collect.  A few others that
+    start at 0 or before (Kineto subtracts a base from the 0) are lost if the rest starts an hour later.
+    """
+    early: NDArray[np.bool_] = start <= 0
+    behind = int(np.count_nonzero(early))
+    if behind in (0, len(start)):
+        return np.zeros(len(start), bool)
+    zero = early & ON_GPU[kind] & (start == 0) & (dur == 0)
+    others = behind - int(np.count_nonzero(zero))
+    known = bool((kind[:behind] != CODE[Kind.OTHER]).all())
+    if known and start[behind] > _HOUR and others < len(start) - behind:
+        return early
+    return zero if start[0] == 0 else np.zeros(len(start), bool)
 
 
 def _time_order(start: NDArray[np.int64], dur: NDArray[np.int64]) -> NDArray[np.intp]:

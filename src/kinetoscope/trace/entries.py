@@ -54,6 +54,8 @@ class _Range(msgspec.Struct, gc=False):
     dur: int
     """ns"""
     args: Any
+    wrong: bool = False
+    """whether its length is not what the file says, or not known"""
 
 
 def read_entries(entries: Sequence[Any], findings: Findings) -> Columns:
@@ -123,6 +125,7 @@ def _duration(value: Any, event: _Range, findings: Findings) -> int:
         code = "negative-duration"
     if code is not None:
         findings.add(code, f"event {event.index}, {event.name[:80]!r}")
+        event.wrong = True
         return 0
     return ns or 0
 
@@ -154,6 +157,7 @@ def _pair(marks: list[_Range], phases: list[str | None], findings: Findings) -> 
     for begin in begins:
         if begin.index in never_closed:
             findings.add("no-end", f"entry {begin.index} of traceEvents")
+            begin.wrong = True
     return begins
 
 
@@ -235,7 +239,9 @@ def _columns(events: list[_Range], findings: Findings) -> Columns:
                 *np.array(ids, np.int64).reshape(-1, 4).T,
             ]
         ),
+        findings,
     )
+    columns.wrong |= np.isin(columns.index, [event.index for event in events if event.wrong])
     args_of, index_at = {event.index: event.args for event in events}, columns.index
     columns.read_args = lambda at: args_of[int(index_at[at])]
     unknown = {

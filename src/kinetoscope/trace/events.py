@@ -52,6 +52,8 @@ class Event:
     """runtime call -> the GPU activities it started, in order of start"""
     named_op: Event | None = field(default=None)
     """the op that the External id names, set only where nesting gives none"""
+    wrong: bool = False
+    """whether its time or its length cannot be right: no statistic but a count has it"""
     unfinished: bool = False
     """whether it is a Python frame whose end the profiler missed: ``dur`` goes up to the next frame"""
 
@@ -84,8 +86,15 @@ class Event:
 
     @property
     def launch_delay(self) -> int | None:
-        """Ns from the start of the launching call to the start of the GPU activity."""
-        return None if self.launch is None else self.start - self.launch.start
+        """Ns from the start of the launching call to the start of the first activity that it launched.
+
+        None for all others: in a graph each of them waits for the one before.  None also where a time cannot
+        be right, or the activity begins before its launch, since then the clocks of CPU and GPU differ.
+        """
+        if self.launch is None or self.start < self.launch.start:
+            return None
+        first = next((activity for activity in self.launch.activities if not activity.wrong), None)
+        return self.start - self.launch.start if self is first else None
 
     def above(self) -> Iterator[Event]:
         """The events around it, the innermost first."""
@@ -125,7 +134,7 @@ class Step:
     @property
     def end(self) -> int:
         """ns: when the later of the CPU range and the last GPU activity ends"""
-        return max([self.event.end, *(a.end for a in self.gpu)])
+        return max([self.event.end, *(a.end for a in self.gpu if not a.wrong)])
 
 
 @dataclass(eq=False, repr=False)
@@ -196,7 +205,7 @@ class Trace:
     @property
     def end(self) -> int:
         """Ns at which the last event ends (0 for an empty trace)"""
-        return max((event.end for event in self.events), default=0)
+        return max((event.end for event in self.events if not event.wrong), default=0)
 
 
 class EventsAt(Sequence[Event]):
@@ -258,6 +267,8 @@ def _build_events(columns: Columns) -> list[Event]:
         call.activities.append(activity)
     for at in columns.unfinished.nonzero()[0].tolist():
         events[at].unfinished = True
+    for at in columns.wrong.nonzero()[0].tolist():
+        events[at].wrong = True
     for at, op in columns.named_op.items():
         events[at].named_op = events[op]
     return events

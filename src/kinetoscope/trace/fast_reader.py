@@ -1,7 +1,8 @@
 """Bytes of a trace file without a fault -> columns, piece by piece.
 
-It gives the same columns as :mod:`~kinetoscope.trace.entries`, in less time and memory.  Whatever would be a
-finding, except an unknown category, raises :class:`~kinetoscope.trace.unzip.Unusual`.
+It gives the same columns as :mod:`~kinetoscope.trace.entries`, in less time and memory.  Whatever would be
+a finding, except a lost time or an unknown category, raises
+:class:`~kinetoscope.trace.unzip.Unusual`.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ _NO_ARGS = _Args()
 def read_fast(source: Source, findings: Findings) -> tuple[Columns, Any] | None:
     """The columns and ``deviceProperties`` of a file; None where it has to be read as a whole.
 
-    Adds to ``findings``: ``unknown-categories``.  Raises :class:`TraceError` for too many bytes or events.
+    Adds to ``findings``: ``lost-record``, ``unknown-categories``.  Raises :class:`TraceError` for too many
+    bytes or events.
     """
     pieces = Pieces(source, _DECODER)
     gathered = _Gathered()
@@ -90,7 +92,7 @@ def read_fast(source: Source, findings: Findings) -> tuple[Columns, Any] | None:
             source.check_events(gathered.entries)
     except (Unusual, OverflowError):
         return None
-    columns = gathered.columns()
+    columns = gathered.columns(findings)
     columns.read_args = _ArgsReader(source, bounds, columns.index)
     note_unknown(columns, gathered.unknown, findings)
     return columns, pieces.properties
@@ -193,9 +195,9 @@ class _Gathered:
             )
         )
 
-    def columns(self) -> Columns:
+    def columns(self, findings: Findings) -> Columns:
         """The columns in order of time.  This empties the parts, so it can be called once."""
-        return in_order(list(self._names), list(self._lanes.lanes), self._joined())
+        return in_order(list(self._names), list(self._lanes.lanes), self._joined(), findings)
 
     def _joined(self) -> Iterator[NDArray[Any]]:
         parts = [list(column) for column in zip(*self._parts, strict=True)] or [[] for _ in _TYPES]

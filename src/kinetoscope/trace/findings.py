@@ -103,6 +103,16 @@ CODES: dict[str, Code] = {
         Severity.ASSUMED,
         "An event lasts longer than a year, so it was never finished; it is read as lasting 0 ns.",
     ),
+    "lost-record": Code(
+        Severity.MISSING,
+        "The profiler lost the time of an event and wrote 0: it is counted, and takes part in no span, "
+        "delay, idle time or median.",
+    ),
+    "impossible-length": Code(
+        Severity.ASSUMED,
+        "A GPU activity lasts longer than the file allows: what its stream ran after it has ended before, or "
+        "nothing else comes near its end. It is counted, and takes part in no other statistic.",
+    ),
     "unfinished": Code(
         Severity.ASSUMED,
         "The profiler missed the end of a call from Python into C: it is read as ending where the next frame "
@@ -110,7 +120,8 @@ CODES: dict[str, Code] = {
     ),
     "before-its-launch": Code(
         Severity.ASSUMED,
-        "A GPU activity starts before the call that launched it: the clocks of CPU and GPU differ.",
+        "A GPU activity starts before the call that launched it: the clocks of CPU and GPU differ. It has no "
+        "launch delay, and the cause of a gap before it is unknown.",
     ),
     "ambiguous-launch": Code(
         Severity.ASSUMED,
@@ -119,7 +130,17 @@ CODES: dict[str, Code] = {
     ),
     "no-launch": Code(
         Severity.ASSUMED,
-        "The call that launched a GPU activity is not in the file; the activity counts all the same.",
+        "The call that launched a GPU activity is not in the file; the activity counts all the same, but in "
+        "no step if it was launched before the recording began.",
+    ),
+    "step-by-time": Code(
+        Severity.ASSUMED,
+        "The file does not tell in which step a GPU activity was launched; it belongs to the step in which "
+        "it ran, and to none if that may be one of several processes.",
+    ),
+    "recorded-in-graph": Code(
+        Severity.ASSUMED,
+        "A launch was recorded into a graph: it starts nothing by itself, and the launches of the graph do.",
     ),
     "crossing": Code(
         Severity.ASSUMED,

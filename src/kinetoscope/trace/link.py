@@ -11,6 +11,7 @@ import numpy as np
 from kinetoscope.trace.categories import Kind
 from kinetoscope.trace.columns import CODE, among, by_lane
 from kinetoscope.trace.fields import NONE
+from kinetoscope.trace.nest import OVERRUN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +33,7 @@ def link_launches(columns: Columns, findings: Findings) -> None:
     launch = np.full(len(columns), NONE, np.int32)
     correlation = columns.correlation
     calls = columns.where(Kind.CALL)
-    calls = calls[correlation[calls] != NONE]
+    calls = calls[(correlation[calls] != NONE) & ~columns.lost[calls]]
     gpu = np.flatnonzero(columns.on_gpu)
     activities = gpu[correlation[gpu] != NONE]
     order = calls[np.argsort(correlation[calls], kind="stable")]
@@ -54,6 +55,7 @@ def link_launches(columns: Columns, findings: Findings) -> None:
             if ambiguous:
                 findings.add("ambiguous-launch", columns.place(ambiguous[0]), len(ambiguous))
     columns.launch = launch
+    _mark_impossible(columns, findings)
     _note(columns, gpu, ambiguous, findings)
 
 
@@ -145,14 +147,54 @@ def _process_of_device(
     return by_rank | {device: votes[device].most_common(1)[0][0] for device in devices if votes[device]}
 
 
+_BEYOND = 10**9
+"""ns by which a GPU activity may outlast all else in the file, if that is shorter"""
+
+
+def _mark_impossible(columns: Columns, findings: Findings) -> None:
+    """Mark GPU activities as ``wrong`` that last longer than the file allows.
+
+    A stream runs in order: an activity is over when a later launch's has ended.  It may still run when the
+    next one begins (programmatic dependent launch).  Activities of one graph may run side by
+    side, and what has no launch, or begins before it, proves nothing.  At the end of the file, an activity
+    may run as long again as all else in it, or :data:`_BEYOND`.
+    """
+    gpu = np.flatnonzero(columns.timed)
+    if not len(gpu):
+        return
+    wrong = np.zeros(len(columns), bool)
+    proof = gpu[(columns.launch[gpu] != NONE) & ~columns.skewed[gpu] & (columns.dur[gpu] > 0)]
+    for there in by_lane(columns, proof):
+        at = proof[there]
+        ends, launch = columns.ends(at), columns.launch[at]
+        soonest = np.append(np.minimum.accumulate(ends[::-1])[::-1], np.iinfo(np.int64).max)
+        new = np.append(launch[1:] != launch[:-1], True)
+        # The first place behind each activity that is of another launch.
+        behind = np.minimum.accumulate(np.where(new, np.arange(1, len(at) + 1), len(at))[::-1])[::-1]
+        wrong[at[ends - OVERRUN > soonest[behind]]] = True
+    others = np.flatnonzero(~columns.lost & ~columns.on_gpu)
+    reached = max(int(columns.start.max()), int(columns.ends(others).max(initial=0)))
+    gpu = gpu[~wrong[gpu]]
+    ends = columns.ends(gpu)
+    late = np.append(reached, np.sort(ends[ends > reached]))
+    far = np.flatnonzero(np.diff(late) > np.maximum(late[:-1], _BEYOND))
+    if reached and len(far):
+        beyond = gpu[ends > late[far[0]]]
+        # Where all of several seem too long, it is rather the rest of the file that is short.
+        wrong[beyond] = len(beyond) == 1 or len(beyond) < len(gpu)
+    if wrong.any():
+        columns.wrong |= wrong
+        findings.add("impossible-length", columns.place(int(np.argmax(wrong))), int(wrong.sum()))
+
+
 def _note(columns: Columns, gpu: NDArray[np.intp], ambiguous: list[int], findings: Findings) -> None:
     """Report what is odd about the GPU activities (positions ``gpu``)."""
     launch, start = columns.launch[gpu], columns.start[gpu]
-    early = (launch != NONE) & (start < columns.start[launch])
+    early = columns.skewed[gpu] & ~columns.lost[gpu]
     overlapping = np.zeros(len(gpu), bool)
-    lasts = columns.dur[gpu] > 0
+    lasts = (columns.dur[gpu] > 0) & ~columns.wrong[gpu]
     for there in by_lane(columns, gpu):
-        ends = np.maximum.accumulate(columns.ends(gpu[there]))
+        ends = np.maximum.accumulate(np.where(columns.wrong[gpu[there]], 0, columns.ends(gpu[there])))
         overlapping[there[1:]] = (start[there[1:]] < ends[:-1]) & lasts[there[1:]]
     # An ambiguous activity has calls, more than one, and that is reported already.
     orphan = launch == NONE

@@ -17,6 +17,7 @@ from kinetoscope.trace.events import Trace
 from kinetoscope.trace.fast_reader import read_fast
 from kinetoscope.trace.fields import NONE
 from kinetoscope.trace.findings import Findings, TraceError, refuse, refuse_damaged
+from kinetoscope.trace.graphs import recorded_in_graph
 from kinetoscope.trace.link import link_launches, link_ops
 from kinetoscope.trace.nest import cut_unfinished, nest
 from kinetoscope.trace.steps import find_steps
@@ -63,12 +64,13 @@ def _read_source(source: Source, *, strict: bool) -> Trace:
     link_launches(columns, findings)
     link_ops(columns)
     _note_missing(columns, findings)
+    steps = find_steps(columns, findings)
     if strict:
         refuse(findings, source.path)
     return Trace(
         path=source.path,
         columns=columns,
-        steps_at=find_steps(columns),
+        steps_at=steps,
         device_names=device_names,
         findings=list(findings),
     )
@@ -119,6 +121,10 @@ def _note_missing(columns: Columns, findings: Findings) -> None:
         code = "lost-activity"
         answered = among(launching, columns.launch[columns.launch != NONE], len(columns))
         launching = launching[~answered & (columns.correlation[launching] != NONE)]
+        recorded = launching[recorded_in_graph(columns, launching)]
+        if len(recorded):
+            findings.add("recorded-in-graph", columns.place(int(recorded[0])), len(recorded))
+            launching = launching[~among(launching, recorded, len(columns))]
     if len(launching):
         findings.add(code, columns.place(int(launching[0])), len(launching))
 

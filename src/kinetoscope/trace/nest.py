@@ -81,7 +81,7 @@ def nest(columns: Columns, findings: Findings) -> None:
     """
     ranks = np.array([OUTER_FIRST.get(kind, NONE) for kind in KINDS], np.int8)
     rank = ranks[columns.kind]
-    nests = np.flatnonzero(rank != NONE)
+    nests = np.flatnonzero((rank != NONE) & ~columns.lost)
     order = nests[np.lexsort((columns.index[nests], rank[nests], -columns.dur[nests], columns.start[nests]))]
     is_frame = columns.kind[order] == CODE[Kind.PYTHON]
     threads = groups(columns.lane[order] * 2 + is_frame)
