@@ -57,6 +57,135 @@ def test_text(text: str, scrubbed: str) -> None:
     assert SCRUBBER.text(text) == scrubbed
 
 
+SOMEBODY = "someuser"
+HOMES = [
+    "/home/someuser",
+    "/Users/someuser",
+    "/var/home/someuser",
+    "/export/home/someuser",
+    "/data/home/someuser",
+    "/usr/local/google/home/someuser",
+    "/mnt/c/Users/someuser",
+    "/cygdrive/c/users/someuser",
+    "file:///home/someuser",
+    "file:///C:/Users/someuser",
+    "file:///home/jane%20someuser",
+    "%2Fhome%2Fsomeuser",
+    "C%3A%5CUsers%5Csomeuser",
+    r"C:\Users\someuser",
+    r"c:\users\someuser",
+    "C:/Users/someuser",
+    r"C:/Users\someuser",
+    r"C:\\Users\\someuser",
+    r"\/home\/someuser",
+    r"\Users\someuser",
+    r"C:\Documents and Settings\someuser",
+    r"\\server\home\someuser",
+    r"\\server\share\someuser",
+    "//server/home/someuser",
+    r"\\?\C:\Users\someuser",
+    r"\\?\UNC\server\home\someuser",
+    r"\\wsl$\Ubuntu\home\someuser",
+    r"\\wsl.localhost\Ubuntu\home\someuser",
+    "s3://bucket/home/someuser",
+    "/home/jane.someuser",
+    "/home/Jane Someuser",
+    r"C:\Users\Jane Someuser",
+    "/home/o'someuser",
+]
+PLACES = {
+    "a file": "{}{}proj{}train.py(4): main",
+    "the end": "at {}",
+    "all": "{}",
+    "a folder": "{}{}",
+    "in quotes": 'open("{}")',
+    "two": "{0}{1}a.py, {0}{1}b.py",
+    "an environment": "TERM=xterm HOME={} USER=someuser PATH=/usr/bin:{}{}bin LANG=C",
+    "json": '{{"HOME": "{}", "USER": "someuser"}}',
+    "python": "{{'LOGNAME': 'someuser', 'PWD': '{}{}proj'}}",
+    "an option": "-I{}{}include",
+}
+
+
+@pytest.mark.parametrize("home", HOMES)
+@pytest.mark.parametrize("place", PLACES)
+def test_nobody_is_named(home: str, place: str) -> None:
+    assert SOMEBODY not in Scrubber((), ()).text(text_with(home, place)).lower()
+
+
+def text_with(home: str, place: str) -> str:
+    """A text with a home folder in one of :data:`PLACES`."""
+    separator = "/" if "/" in home or home.startswith("~") else "%2F" if "%" in home else "\\"
+    parts = {"the end": [home], "all": [home]}.get(place, [home, separator, separator, separator])
+    return PLACES[place].format(*([home, home, separator] if place == "an environment" else parts))
+
+
+@pytest.mark.parametrize("home", HOMES)
+def test_nobody_is_named_in_any_string(home: str) -> None:
+    """As a name, a key, a value, in the metadata, in JSON within a string."""
+    text = "; ".join(text_with(home, place) for place in PLACES)
+    args = {"path": text, text: 1, "all": [{"inner": text}], "escaped": json.dumps({"cwd": text})}
+    event = {"ph": "X", "cat": text, "name": text, "ts": 1, "dur": 1, "pid": text, "tid": 1, "args": args}
+    named = {"ph": "M", "name": "process_labels", "args": {"labels": text, "user": SOMEBODY}}
+    document = {"deviceProperties": [{"id": 0, "name": text}], "traceEvents": [event, named]}
+    for data in (json.dumps(document), json.dumps(document, ensure_ascii=False, indent=1)):
+        clean = gzip.decompress(scrub_trace(data.encode(), Scrubber((), ()), "x")).decode().lower()
+        assert SOMEBODY not in clean
+        assert len(json.loads(clean)["traceevents"]) == 2
+
+
+def test_the_home_of_somebody_by_a_tilde() -> None:
+    assert Scrubber((), ()).text("~someuser/a.py PATH=~someuser/bin:/bin") == "~/a.py PATH=~/bin:/bin"
+    assert Scrubber((), ()).text("~someuser") == "~"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "C::Users",
+        "C::Users::f(int)",
+        "ns::home/x",
+        "foo::~Bar()",
+        "~Tensor",
+        "/home",
+        "/usr/lib",
+        "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+        "/usr/lib/python3.12/json/decoder.py(3): f",
+        r"C:\Windows\System32\nvcuda.dll",
+        r"C:\Program Files\NVIDIA Corporation\x.dll",
+        "a // b/c",
+        "cuda:0/x",
+        "model/user/embedding",
+        "est. achieved occupancy %",
+        "memory bandwidth (GB/s)",
+        "void at::native::k<4, a::b>(int, char const*) [clone /x]",
+        "x = y / z",
+        "nn.Module: Users",
+    ],
+)
+def test_what_is_no_home_stays(text: str) -> None:
+    assert Scrubber((), ()).text(text) == text
+
+
+def test_windows_paths() -> None:
+    data = (SMALL / "second" / "windows_paths.json").read_bytes()
+    events = unpacked(scrub_trace(data, Scrubber((), ()), "x"))["traceEvents"]
+    assert [event["name"] for event in events] == ["train.py(4): f", "w.py(3): e", "train.py(12): main"]
+
+
+def test_names_beyond_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long trace is scrubbed in pieces, whose ends may look as if they were in a string."""
+    monkeypatch.setattr(scrub, "_PIECE", 1)
+    odd = ' },{ "},{" a},{'
+    events = [{"ph": "X", "name": f"/home/someuser/{i}.py{odd}", "ts": i} for i in range(40)]
+    data = json.dumps({"traceEvents": events}).encode()
+    text = gzip.decompress(scrub_trace(data, Scrubber((), ()), "x")).decode()
+    kept = json.loads(text)["traceEvents"]
+    assert [event["ts"] for event in kept] == list(range(40)) and SOMEBODY not in text
+    assert [event["name"] for event in kept] == [e["name"].removeprefix("/home/someuser/") for e in events]
+    assert text.count("\n") == 39
+
+
 def test_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "node-of-ada")
     monkeypatch.setattr(socket, "getfqdn", lambda: "node-of-ada.example.org")
@@ -162,7 +291,7 @@ def test_any_number(number) -> None:
 
 def test_a_name_that_looks_like_our_mark_for_a_number_stays_a_name() -> None:
     data = json.dumps({"traceEvents": [{"name": "\ue0001\ue001", "ts": 1.5}]}).encode()
-    assert unpacked(scrub_trace(data, SCRUBBER, "x"))["traceEvents"] == [{"name": "1", "ts": 1.5}]
+    assert unpacked(scrub_trace(data, SCRUBBER, "x"))["traceEvents"] == [{"name": "\ue0001\ue001", "ts": 1.5}]
 
 
 def test_half_a_surrogate_pair_does_not_fail_a_recording() -> None:

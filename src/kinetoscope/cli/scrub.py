@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from kinetoscope.cli.files import (
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
 
 
 def add_scrub(parser: argparse.ArgumentParser) -> None:
@@ -41,13 +41,13 @@ def run_scrub(options: argparse.Namespace) -> int:
     path, out = getattr(options, "in"), options.out
     refuse_existing(out, force=options.force)
     refuse_to_replace(out, path, (".json", ".json.gz"))
-    from kinetoscope.record.scrub import Scrubber, scrub_trace
+    from kinetoscope.record.scrub import Scrubber, scrubbed
     from kinetoscope.trace.findings import Findings
 
     findings = Findings()
     with spinner(f"scrubbing {path}"):
         data, name = read_bytes(options, path)
-        packed = scrub_trace(
+        pieces = scrubbed(
             data,
             Scrubber.of_this_machine().knowing(*options.word),
             name,
@@ -55,8 +55,18 @@ def run_scrub(options: argparse.Namespace) -> int:
             max_bytes=limit_of(options),
         )
         report_findings(options, name, list(findings))
-        content = packed if out.suffix == ".gz" else gzip.decompress(packed)
-        write_whole(out, lambda target: target.write_bytes(content), force=options.force)
+        packed = out.suffix == ".gz"
+        write_whole(out, lambda target: _write(target, pieces, packed=packed), force=options.force)
     say(f"{out}: without host and user names, folders and the metadata around the events.")
     say("Names of ops and annotations are kept as you gave them: look at the file before you share it.")
     return 0
+
+
+def _write(path: Path, pieces: Iterable[bytes], *, packed: bool) -> None:
+    from kinetoscope.record.scrub import write_gzip
+
+    with path.open("wb") as file:
+        if packed:
+            write_gzip(file, pieces, level=6)
+        else:
+            file.writelines(pieces)

@@ -6,6 +6,7 @@ whole process environment there. Every string of an event loses absolute paths, 
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import getpass
 import gzip
@@ -17,17 +18,21 @@ import socket
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+import msgspec
+
+from kinetoscope.record.folders import without_folders
 from kinetoscope.trace import TraceError
 from kinetoscope.trace.findings import Findings, refuse_damaged
 from kinetoscope.trace.lenient_reader import decode_json, read_text
 from kinetoscope.trace.recover import recover
-from kinetoscope.trace.unzip import MAX_BYTES
+from kinetoscope.trace.unzip import MAX_BYTES, Source, Unusual
 
 KEPT_METADATA = (
     "schemaVersion",
@@ -47,18 +52,31 @@ KEPT_METADATA = (
     "traceEvents",
 )
 
-# An absolute path of two or more components, outside all known folders: only its last component stays.
-# The first alternative keeps web addresses as they are.
-_ABSOLUTE = re.compile(r"https?://\S+|(?<![\w.:/<>~-])/(?:[\w.@+~-]+/)+([\w.@+~-]+)")
 # Common words are no secret as host or user names, and replacing them would garble kernel names.
 _COMMON = frozenset(
     {"root", "user", "users", "home", "localhost", "runner", "python", "cuda", "torch", "linear"}
+    | {"true", "false", "null"}
 )
 
 _NAMES_SOMEBODY = re.compile(r"(?:host|node|user|log)[_-]?(?:name)?", re.IGNORECASE)
 # The same fields in text that does not parse.
 _NAMED = re.compile(rf'"{_NAMES_SOMEBODY.pattern}"\s*:\s*"([^"\\]+)"', re.IGNORECASE)
 _HOME = re.compile(r"/(?:home|Users)/([^/]+)")
+
+_USER_FIELD = rb"(?i:(?:sudo_)?user|user_?(?:name|domain)|(?:host|computer|log)_?name|login)"
+_STRING = rb'"(?:[^"\\]|\\.)*+"'
+_FIELD = re.compile(rb'"(%b)":%b' % (_USER_FIELD, _STRING))
+_ANY = re.compile(_FIELD.pattern + b"|" + _STRING)
+# Outside a string, JSON has none of these characters; where a name may stand, a string has one of them.
+_SUSPECT = re.compile(rb'"(?:(%b)":%b|[^"/\\~=]*(?:[/~=]|\\.)(?:[^"\\]|\\.)*+")' % (_USER_FIELD, _STRING))
+_PERCENT = re.compile(rb"%(?:2F|5C)", re.IGNORECASE)
+# After an object of a list comes the first key of the next.  A quotation mark that ends a string has a comma,
+# a colon or a bracket behind it.
+_CUT = re.compile(rb'\},\{"(?=[^,:\]}])')
+_PIECE = 2**18
+"""bytes that are scrubbed at once, at least"""
+_MOST_STRINGS = 2**14
+"""strings whose scrubbed form is kept: most occur again and again"""
 
 # These two private-use characters mark the text of a number on its way through ``json``.
 _OPEN, _CLOSE = "\ue000", "\ue001"
@@ -106,23 +124,35 @@ class Scrubber:
                 start = rf"(?<![\w.@+~-]){re.escape(folder)}"
                 text = re.sub(f"{start}/", inside, text)
                 text = re.sub(rf"{start}(?![\w.@+-])", name or ".", text)
-        text = _ABSOLUTE.sub(lambda match: match[1] or match[0], text)
+        text = without_folders(text)
         for word in self.words:
             # A whole word, or the end of a folder's name: torchinductor_ada/
             text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)|(?<=_){re.escape(word)}(?=/)", "host", text)
         return text
 
-    def value(self, value: Any) -> Any:
-        """Scrub every string of ``value`` (as parsed from JSON), keys included."""
-        if isinstance(value, Decimal):
-            return f"{_OPEN}{value}{_CLOSE}"
-        if isinstance(value, str):
-            return self.text(value).translate({ord(_OPEN): None, ord(_CLOSE): None})
-        if isinstance(value, list):
-            return [self.value(item) for item in value]
-        if isinstance(value, dict):
-            return {self.text(key): self.value(item) for key, item in value.items()}
-        return value
+    def json(self, text: bytes) -> Iterator[bytes]:
+        """Scrub every string of the JSON ``text``, keys included, and give it in pieces.
+
+        Numbers keep their text, because a clock in epoch microseconds with three decimals does not fit a
+        float.  Without spaces, as ``msgspec`` writes JSON, ``text`` is of any length.
+        """
+        words = [word.encode() for word in self.words]
+        string = lru_cache(_MOST_STRINGS)(self._string)
+        for at, end in _cuts(text):
+            piece = text[at:end]
+            named = any(word in piece for word in words)
+            pattern = _ANY if named or _PERCENT.search(piece) else _SUSPECT
+            yield pattern.sub(lambda match: string(match[0]), piece)
+
+    def _string(self, literal: bytes) -> bytes:
+        """Scrub a string of JSON, or the ``"key":"value"`` of a field that names somebody."""
+        if field := _FIELD.fullmatch(literal):
+            return b'"%b":"host"' % field[1]
+        before = json.loads(literal)
+        after = self.text(before)
+        if after == before and b"\\" not in literal:
+            return literal
+        return json.dumps(after, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def scrub_trace(
@@ -133,44 +163,124 @@ def scrub_trace(
     findings: Findings | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> bytes:
-    """Scrub the trace ``data`` (JSON, gzipped or not) and return it as deterministic gzip.
+    """Scrub the trace ``data`` as :func:`scrubbed` does, and return it as deterministic gzip."""
+    return pack(b"".join(scrubbed(data, scrubber, path, findings=findings, max_bytes=max_bytes)))
 
-    Numbers keep their text, because a clock in epoch microseconds with three decimals does not fit a float.
+
+def scrubbed(
+    data: bytes,
+    scrubber: Scrubber,
+    path: str,
+    *,
+    findings: Findings | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> Iterator[bytes]:
+    """Scrub the trace ``data`` (JSON, gzipped or not); its JSON in pieces, an event on a line.
+
     Repairs are reported to ``findings``; ``max_bytes`` limits the unpacked size of ``data``.
-    Raises :class:`kinetoscope.trace.TraceError`, which names ``path``, if the data is not a trace.
+    Raises :class:`kinetoscope.trace.TraceError`, which names ``path``, if the data is not a trace: before
+    the first piece.
     """
     findings = Findings() if findings is None else findings
-    text = read_text(data, path, findings, max_bytes)
-    names: set[str] = set()
+    fields, names = _fields(data, path, findings, max_bytes)
+    refuse_damaged(findings, path)
+    if not fields.get("traceEvents", b"").startswith(b"["):
+        raise TraceError(f"{path}: this is not a trace, it has no list traceEvents")
     try:
-        document = decode_json(text, path, findings)
+        for key, value in fields.items():
+            if key != "traceEvents":
+                names += _names_in({key: json.loads(value)})
+    except RecursionError as error:
+        raise TraceError(_TOO_DEEP.format(path)) from error
+    return _written(fields, scrubber.knowing(*names))
+
+
+def _written(fields: dict[str, bytes], scrubber: Scrubber) -> Iterator[bytes]:
+    kept = [key for key in KEPT_METADATA if key in fields]
+    for key in kept:
+        yield b'%b"%b":' % (b"{" if key == kept[0] else b",", key.encode())
+        # One event on a line, so that a diff of two unpacked traces can be read.
+        for piece in scrubber.json(fields.pop(key)):
+            begins = b"\n" if piece.startswith(b'{"ph"') and key == "traceEvents" else b""
+            yield begins + piece.replace(b'},{"ph"', b'},\n{"ph"')
+    yield b"}"
+
+
+_TOO_DEEP = "{}: the JSON is nested too deeply for a trace; check what wrote it."
+
+
+def _fields(data: bytes, path: str, findings: Findings, max_bytes: int) -> tuple[dict[str, bytes], list[str]]:
+    """The JSON of each field of a trace, without spaces; and names that stand where it does not parse."""
+    source = Source(data, path, max_bytes)
+    source.survey()
+    # It may be damaged, or not as profilers write it.
+    with contextlib.suppress(Unusual, msgspec.DecodeError, RecursionError, ValueError):
+        text = b"".join(source.chunks(_PIECE))
+        if text.startswith(b"["):
+            text = b'{"traceEvents":%b}' % text
+        if text.count(b'"traceEvents"') == 1:
+            return _parted(text), []
+    names: list[str] = []
+    whole = read_text(data, path, findings, max_bytes)
+    try:
+        document = decode_json(whole, path, findings)
     except TraceError:
-        recovered = recover(text, findings)
+        recovered = recover(whole, findings)
         if recovered is None:
             raise
         document = {"traceEvents": recovered[0], "deviceProperties": recovered[1]}
-        names = {match[1] for match in _NAMED.finditer(text)}
-    refuse_damaged(findings, path)
+        names = [match[1] for match in _NAMED.finditer(whole)]
     if isinstance(document, list):
         document = {"traceEvents": document}
-    if not isinstance(document, dict) or not isinstance(document.get("traceEvents"), list):
-        raise TraceError(f"{path}: this is not a trace, it has no list traceEvents")
-    scrubber = scrubber.knowing(*names, *_names_in_metadata(document))
+    if not isinstance(document, dict):
+        return {}, []
     try:
-        kept = {key: scrubber.value(document[key]) for key in KEPT_METADATA if key in document}
+        return {key: _encoded(value) for key, value in document.items()}, names
     except RecursionError as error:
-        raise TraceError(
-            f"{path}: the JSON is nested too deeply for a trace; check what wrote it."
-        ) from error
-    clean = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
-    clean = re.sub(f'"{_OPEN}([^"]*){_CLOSE}"', r"\1", clean)
-    # One event on a line, so that a diff of two unpacked traces can be read.
-    return pack(clean.replace('},{"ph"', '},\n{"ph"').encode("utf-8", "replace"))
+        raise TraceError(_TOO_DEEP.format(path)) from error
 
 
-def _names_in_metadata(document: dict[str, Any]) -> Iterator[str]:
+def _parted(text: bytes) -> dict[str, bytes]:
+    """The JSON of each field of a document without a fault.  Raises an error of ``msgspec`` for any other."""
+    if not text.isascii():  # msgspec does not check what it does not decode
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        for at in range(0, len(text), _PIECE):
+            decoder.decode(text[at : at + _PIECE], final=at + _PIECE >= len(text))
+    fields = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    return {key: msgspec.json.format(value, indent=-1) for key, value in fields.items()}
+
+
+def _encoded(value: Any) -> bytes:
+    """JSON without spaces of what ``decode_json`` gives; a decimal as it was written."""
+    text = json.dumps(_marked(value), ensure_ascii=False, separators=(",", ":"))
+    return re.sub(f'"{_OPEN}([^"]*){_CLOSE}"', r"\1", text).encode("utf-8", "replace")
+
+
+def _marked(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return f"{_OPEN}{value}{_CLOSE}"
+    if isinstance(value, str):
+        return value.translate({ord(_OPEN): None, ord(_CLOSE): None})
+    if isinstance(value, list):
+        return [_marked(item) for item in value]
+    if isinstance(value, dict):
+        return {_marked(key): _marked(item) for key, item in value.items()}
+    return value
+
+
+def _cuts(text: bytes) -> Iterator[tuple[int, int]]:
+    """Where pieces of JSON without spaces begin and end: between two objects of a list."""
+    at = 0
+    while at < len(text):
+        cut = _CUT.search(text, at + _PIECE)
+        end = cut.start() + 2 if cut else len(text)
+        yield at, end
+        at = end
+
+
+def _names_in(metadata: Any) -> Iterator[str]:
     """Yield the host and user names in a trace's metadata, at any depth."""
-    waiting: list[Any] = [{key: value for key, value in document.items() if key != "traceEvents"}]
+    waiting = [metadata]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
@@ -185,8 +295,13 @@ def _names_in_metadata(document: dict[str, Any]) -> Iterator[str]:
 
 
 def pack(data: bytes) -> bytes:
-    """Compress with gzip, without a time or file name: the same input gives the same bytes."""
+    """Compress with gzip as small as it gets; the same input gives the same bytes."""
     buffer = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0, compresslevel=9) as stream:
-        stream.write(data)
+    write_gzip(buffer, [data], level=9)
     return buffer.getvalue()
+
+
+def write_gzip(file: IO[bytes], pieces: Iterable[bytes], *, level: int) -> None:
+    """Write the pieces as one gzip stream, without a time or file name."""
+    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=level) as stream:
+        stream.writelines(pieces)
