@@ -133,6 +133,12 @@ def test_whatever_is_lost_is_out_of_all_statistics(lost: dict[str, Any]) -> None
     assert found(trace)["lost-record"] == 1 and summarize(trace).gpu_span_ns == 70_000
 
 
+def test_a_lost_launch_is_the_launch_of_nothing() -> None:
+    trace = read(call(0, 2), kernel(EPOCH + 20, 5, 2), call(EPOCH, 1), kernel(EPOCH + 10, 5, 1))
+    assert whole_row(trace).launch_delay == 10_000
+    assert found(trace) == {"lost-record": 1, "no-launch": 1}
+
+
 def test_a_clock_that_begins_at_0_loses_nothing() -> None:
     trace = read(call(0, 1), kernel(5, 5, 1))
     assert found(trace) == {} and not trace.columns.wrong.any()

@@ -246,7 +246,7 @@ def _late_launches(measured: Measured) -> Sentence | None:
 )
 def _short_kernels(measured: Measured) -> Sentence | None:
     columns = measured.columns
-    gpu = np.flatnonzero(columns.on_gpu)
+    gpu = np.flatnonzero(columns.timed)
     gpu = gpu[columns.launch[gpu] != NONE]
     kernels = gpu[columns.kind[gpu] == CODE[Kind.KERNEL]]
     if not measured.has_short_gaps or len(kernels) < MANY:
@@ -351,6 +351,7 @@ def _kernel(measured: Measured) -> Sentence | None:
         return None
     columns = measured.columns
     kernels = columns.where(Kind.KERNEL)
+    kernels = kernels[~columns.wrong[kernels]]
     computing = kernels[~communication(columns, kernels)]
     times = np.bincount(columns.name[computing], columns.dur[computing], minlength=1)
     first = int(np.argmax(times))
@@ -379,6 +380,7 @@ def _pageable_copies(measured: Measured) -> Sentence | None:
     columns = measured.columns
     pageable = np.array(["Pageable" in name for name in columns.names], bool)
     at = columns.where(Kind.MEMCPY)
+    at = at[~columns.wrong[at]]
     at = at[pageable[columns.name[at]] & (columns.launch[at] != NONE)]
     at = at[(columns.start[at] >= measured.start) & (columns.start[at] < measured.end)]
     waited = np.minimum(columns.ends(at), columns.ends(columns.launch[at])) - columns.start[at]

@@ -120,7 +120,8 @@ def _note_missing(columns: Columns, findings: Findings) -> None:
         # In every whole trace that we know, each launch started an activity that is in the file.
         code = "lost-activity"
         answered = among(launching, columns.launch[columns.launch != NONE], len(columns))
-        launching = launching[~answered & (columns.correlation[launching] != NONE)]
+        could = (columns.correlation[launching] != NONE) & ~columns.lost[launching]
+        launching = launching[~answered & could]
         recorded = launching[recorded_in_graph(columns, launching)]
         if len(recorded):
             findings.add("recorded-in-graph", columns.place(int(recorded[0])), len(recorded))
