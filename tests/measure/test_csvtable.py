@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kinetoscope.measure.csvtable import SUFFIXES, CsvTable, cell
-from kinetoscope.measure.errors import ExpressionError, TableError
+from kinetoscope.measure.csvtable import SUFFIXES, CsvTable, cell, column_unit
+from kinetoscope.measure.errors import ExpressionError, TableError, UnitError
+from kinetoscope.measure.expressions import evaluate
 from kinetoscope.measure.quantity import Quantity
 
 TEXT = """\
@@ -18,6 +19,7 @@ rows,variant,median_us,bandwidth_gb_s,note
 4096,eager,9.5,3000,b
 """
 TABLE = CsvTable.parse(TEXT, "geglu")
+SECOND = Path(__file__).parents[1] / "data/small/second"
 
 
 def test_a_cell_has_its_columns_unit() -> None:
@@ -37,7 +39,7 @@ def test_every_suffix(suffix: str) -> None:
     value = cell("2.5", f"x{suffix}")
     assert isinstance(value, Quantity)
     unit, factor = SUFFIXES[suffix]
-    assert (value.unit, value.value) == (unit, float(factor) * 2.5)
+    assert (value.unit, value.value) == (unit, pytest.approx(float(factor) * 2.5))
 
 
 def test_decimals_become_exact_nanoseconds() -> None:
@@ -79,7 +81,7 @@ def test_where_and_column() -> None:
     assert TABLE.where(variant="none").column("rows") == ()
 
 
-@pytest.mark.parametrize("text", ["nan", "inf", "1e999999", "", "12 µs"])
+@pytest.mark.parametrize("text", ["nan", "inf", "1e999999", "", "12 µs", "64_128"])
 def test_what_is_no_number_stays_text(text: str) -> None:
     assert cell(text, "time_us") == text
 
@@ -105,6 +107,62 @@ def test_damaged_files_name_themselves(tmp_path: Path, data: bytes, message: str
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="cannot be read"):
         CsvTable.read(tmp_path / "no.csv")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "unit", "what"),
+    [
+        ("tokens_per_s", 1500, "1/s", "tokens"),
+        ("samples_per_sec", 1500, "1/s", "samples"),
+        ("output_tokens_per_second", 1500, "1/s", "output_tokens"),
+        ("img/s", 1500, "1/s", "img"),
+        ("tok_s", 1500, "1/s", "tok"),
+        ("requests_per_ms", 1_500_000, "1/s", "requests"),
+        ("qps", 1500, "1/s", ""),
+        ("bandwidth_gb_s", 1500, "bytes/ns", "bandwidth"),
+        ("bandwidth_mb_per_s", 1.5, "bytes/ns", "bandwidth"),
+        ("GB/s", 1500, "bytes/ns", ""),
+        ("achieved_flops_per_second", 1.5e-6, "flop/ns", "achieved"),
+        ("link_gbit_s", 1500, "1/s", "link_gbit"),
+        # The whole of the name counts, not its last letters.
+        ("first_token_s", 1500 * 10**9, "ns", "first_token"),
+        ("tokens_per_gb", 1500, "number", "tokens_per_gb"),
+        ("us_per_token", 1500, "number", "us_per_token"),
+        ("tokens_per_s_per_gpu", 1500, "number", "tokens_per_s_per_gpu"),
+        ("params", 1500, "number", "params"),
+        ("S", 1500, "number", "S"),
+    ],
+)
+def test_what_the_end_of_a_columns_name_says(column: str, value: float, unit: str, what: str) -> None:
+    number = cell("1500", column)
+    assert isinstance(number, Quantity)
+    assert (number.value, number.unit, column_unit(column).what) == (value, unit, what)
+
+
+def test_a_rate_is_printed_as_one() -> None:
+    table = CsvTable.read(SECOND / "throughput.csv")
+    assert [str(rate) for rate in table.column("tokens_per_s")] == ["1500/s", "9000/s"]
+    slow, fast = table.column("tokens_per_s")
+    assert fast > evaluate("per_s(1500)", {}) == slow
+    with pytest.raises(UnitError, match=r"a rate \(1500/s\).* write the number with its unit, as in per_s"):
+        assert slow < 2000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'note,time_us\n"a\nb",3\n',
+        '\ufeffnote,time_us\r\n"a\nb",3\r\n',
+        'note; time_us\n"a\nb"; 3\n',
+        'note\ttime_us \n"a\nb"\t3\n\n',
+        'note, time_us\n"a\nb", 3',
+    ],
+)
+def test_ways_to_write_a_csv(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.csv").write_bytes(text.encode())
+    table = CsvTable.read(tmp_path / "t.csv")
+    assert table.columns == ["note", "time_us"]
+    assert table.at(note="a\nb").get("time_us") == Quantity(3000, "ns")
 
 
 def test_a_column_called_by_its_unit_alone_has_it() -> None:

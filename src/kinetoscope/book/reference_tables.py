@@ -119,6 +119,7 @@ _UNIT_WORDS = {
     "ns": "a time",
     "bytes/ns": "bytes a second",
     "flop/ns": "floating-point operations a second",
+    "1/s": "a rate, a number a second",
     "flop": "floating-point operations",
     "bytes": "a number of bytes",
     "count": "a count",

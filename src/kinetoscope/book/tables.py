@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from docutils import nodes
 from docutils.nodes import Node
@@ -26,7 +26,7 @@ from kinetoscope.draw.describe import count_word
 from kinetoscope.draw.table import Column
 from kinetoscope.draw.views import VIEWS, ColumnError, Shown, ViewError, choose_rows
 from kinetoscope.kernel_names import KernelName, decode
-from kinetoscope.measure.csvtable import Cell, CsvTable
+from kinetoscope.measure.csvtable import Cell, CsvTable, column_unit
 from kinetoscope.measure.presence import GPU, Presence
 from kinetoscope.measure.quantity import Quantity
 from kinetoscope.measure.selection import matches
@@ -38,6 +38,14 @@ _PART_COLUMNS = (
     Column("field", "what it is", "text"),
     Column("meaning", "what it says", "text"),
 )
+
+_KINDS: dict[str, Literal["time", "count", "ratio", "share"]] = {
+    "ns": "time",
+    "count": "count",
+    "ratio": "ratio",
+    "share": "share",
+}
+"""How the values of a CSV's column are written, by their unit; any other unit is a quantity"""
 
 
 class ProfilerTable(RecordedDirective):
@@ -164,21 +172,14 @@ class KernelNameTable(RecordedDirective):
 def _column(table: CsvTable, name: str) -> Column:
     """The heading and format of a CSV's column, from the unit of its values."""
     values = [value for value in table.column(name) if isinstance(value, Quantity)]
-    heading = name.rpartition("_")[0].replace("_", " ") if values and values[0].unit != "number" else name
+    unit, _, what = column_unit(name)
     if not values:
-        return Column(name, heading.replace("_", " "))
-    unit = values[0].unit
-    if unit == "ns":
-        return Column(name, heading, "time")
-    if unit == "ratio":
-        return Column(name, heading, "ratio")
-    if unit == "share":
-        return Column(name, heading, "share")
-    if unit in ("bytes", "flop", "bytes/ns", "flop/ns"):
-        return Column(name, heading or name, "quantity", unit)
-    if all(float(value.value).is_integer() for value in values):
-        return Column(name, heading or name, "count")
-    return Column(name, heading or name)
+        return Column(name, _line(name.replace("_", " ")))
+    if unit == "number":
+        is_whole = all(float(value.value).is_integer() for value in values)
+        return Column(name, _line(name), "count" if is_whole else "name")
+    heading = _line(what.replace("_", " ")) or name
+    return Column(name, heading, _KINDS[unit]) if unit in _KINDS else Column(name, heading, "quantity", unit)
 
 
 def _told_apart(columns: list[Column]) -> list[Column]:
@@ -202,4 +203,9 @@ def _rows(table: CsvTable, names: list[str]) -> list[dict[str, object]]:
 
 
 def _plain(cell: Cell) -> object:
-    return cell.value if isinstance(cell, Quantity) else cell or None
+    return cell.value if isinstance(cell, Quantity) else _line(cell) or None
+
+
+def _line(text: str) -> str:
+    """``text`` on one line: a cell and a heading of a CSV may have several."""
+    return " ".join(text.split())

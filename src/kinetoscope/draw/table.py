@@ -237,12 +237,15 @@ def _kind(row: object) -> Kind | None:
 def _unit(column: Column, values: list[Any]) -> TimeUnit | None:
     if column.kind != "time":
         return None
-    return UNITS[column.unit] if column.unit else column_unit(v for v in values if v is not None)
+    numbers = (v for v in values if isinstance(v, (int, float)))
+    return UNITS[column.unit] if column.unit else column_unit(numbers)
 
 
 def _cell(column: Column, unit: TimeUnit | None, value: Any) -> _Cell:
     if value is None:
         return _Cell("–")
+    if isinstance(value, str):
+        return _Cell(clean(value))  # also among numbers: "out of memory" in a column of times
     if unit is not None:
         return _Cell(in_unit(value, unit), f" {unit.name}")
     match column.kind:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kinetoscope.measure.errors import ExpressionError, NotMeasured, TableError, suggestion
 from kinetoscope.measure.quantity import Quantity
@@ -21,11 +22,27 @@ SUFFIXES: dict[str, tuple[str, Decimal]] = {
     "_us": ("ns", Decimal(10) ** 3),
     "_ms": ("ns", Decimal(10) ** 6),
     "_s": ("ns", Decimal(10) ** 9),
+    "_bytes_s": ("bytes/ns", Decimal(10) ** -9),
+    "_kb_s": ("bytes/ns", Decimal(10) ** -6),
+    "_mb_s": ("bytes/ns", Decimal(10) ** -3),
     "_gb_s": ("bytes/ns", Decimal(1)),
     "_tb_s": ("bytes/ns", Decimal(1000)),
+    "_mib_s": ("bytes/ns", Decimal(2) ** 20 / 10**9),
+    "_gib_s": ("bytes/ns", Decimal(2) ** 30 / 10**9),
+    "_flop_s": ("flop/ns", Decimal(10) ** -9),
+    "_mflop_s": ("flop/ns", Decimal(10) ** -3),
     "_gflop_s": ("flop/ns", Decimal(1)),
     "_tflop_s": ("flop/ns", Decimal(1000)),
     "_tflops": ("flop/ns", Decimal(1000)),
+    "_pflop_s": ("flop/ns", Decimal(10) ** 6),
+    "_per_s": ("1/s", Decimal(1)),
+    "_per_ms": ("1/s", Decimal(10) ** 3),
+    "_per_us": ("1/s", Decimal(10) ** 6),
+    "_per_ns": ("1/s", Decimal(10) ** 9),
+    "_qps": ("1/s", Decimal(1)),
+    "_rps": ("1/s", Decimal(1)),
+    "_tps": ("1/s", Decimal(1)),
+    "_fps": ("1/s", Decimal(1)),
     "_flop": ("flop", Decimal(1)),
     "_bytes": ("bytes", Decimal(1)),
     "_kb": ("bytes", Decimal(10) ** 3),
@@ -37,8 +54,29 @@ SUFFIXES: dict[str, tuple[str, Decimal]] = {
     "_ratio": ("ratio", Decimal(1)),
     "_share": ("share", Decimal(1)),
     "_percent": ("share", Decimal("0.01")),
+    "_pct": ("share", Decimal("0.01")),
 }
 """(unit, factor to it) by the end of a column's name, or by the whole of it; the longest that fits counts."""
+
+# Other ways to write those endings: tokens_per_second, img/s, gb_per_s, and the s of what only a rate counts.
+_SPELLINGS = (
+    (re.compile(r"(?:_per_|/)(?:s|sec|second)$"), "_per_s"),
+    (re.compile(r"(_(?:bytes|[kmgt]b|[mg]ib|[mgtp]?flop))s?(?:_per)?_s$"), r"\1_s"),
+    (
+        re.compile(r"(_(?:toks|tok|tokens|img|imgs|images|samples|reqs|requests|it|[kmgt]?bits?))_s$"),
+        r"\1_per_s",
+    ),
+)
+
+
+class ColumnUnit(NamedTuple):
+    """What a column's name says about its values."""
+
+    unit: str
+    factor: Decimal
+    """What a value is multiplied by to be in the unit"""
+    what: str
+    """The name without its ending; empty where the ending is all of it"""
 
 
 class CsvTable:
@@ -69,12 +107,16 @@ class CsvTable:
     def parse(cls, text: str, name: str, path: str = "table") -> CsvTable:
         """The table in the text of a CSV file; ``path`` is for messages."""
         try:
-            lines = [line for line in csv.reader(io.StringIO(text)) if line]
+            # A header with semicolons or tabs, and no comma, says what stands between the cells.
+            header = text.lstrip().partition("\n")[0]
+            between = next((mark for mark in ";\t" if mark in header and "," not in header), ",")
+            reader = csv.reader(io.StringIO(text), delimiter=between, skipinitialspace=True)
+            lines = [line for line in reader if line]
         except csv.Error as error:
             raise TableError(f"{path}: is no CSV ({error}); run the example that writes it again.") from error
         if not lines:
             raise TableError(f"{path}: the table is empty; run the example that writes it again.")
-        columns, *rows = lines
+        columns, *rows = [[text.strip() for text in line] for line in lines]
         if len(set(columns)) != len(columns):
             raise TableError(f"{path}: two columns have the same name; rename one.")
         for number, row in enumerate(rows, start=1):
@@ -152,10 +194,18 @@ class TableRow:
         return cell(text, column)
 
 
-def _column_unit(column: str) -> tuple[str, Decimal]:
-    """(unit, factor to it) that a column's name ends in; ``number`` if it ends in none."""
-    fitting = [suffix for suffix in SUFFIXES if f"_{column.lower()}".endswith(suffix)]
-    return SUFFIXES[max(fitting, key=len)] if fitting else ("number", Decimal(1))
+def column_unit(column: str) -> ColumnUnit:
+    """What the end of a column's name says; ``number`` if it says nothing."""
+    name = f"_{column.lower()}"
+    for spelling, usual in _SPELLINGS:
+        name = spelling.sub(usual, name)
+    fitting = [suffix for suffix in SUFFIXES if name.endswith(suffix)]
+    if fitting:
+        before = name.removesuffix(max(fitting, key=len))
+        # A number per GB is no number of GB, and a column called S alone is as likely a length as a time.
+        if not before.endswith("_per") and name != "_s":
+            return ColumnUnit(*SUFFIXES[max(fitting, key=len)], column[: max(0, len(before) - 1)])
+    return ColumnUnit("number", Decimal(1), column)
 
 
 def cell(text: str, column: str) -> Cell:
@@ -163,7 +213,7 @@ def cell(text: str, column: str) -> Cell:
     number = _number(text)
     if number is None:
         return text
-    unit, factor = _column_unit(column)
+    unit, factor, _ = column_unit(column)
     exact = number * factor
     return Quantity(int(exact) if exact == exact.to_integral_value() else float(exact), unit)
 
@@ -173,8 +223,8 @@ def _number(text: str) -> Decimal | None:
         number = Decimal(text.strip())
     except InvalidOperation:
         return None
-    # In the unit of any column it is still at most LARGEST.
-    return number if number.is_finite() and abs(number.adjusted()) < 290 else None
+    # In the unit of any column it is still at most LARGEST.  A shape such as 64_128 is no number.
+    return number if number.is_finite() and abs(number.adjusted()) < 290 and "_" not in text else None
 
 
 def _same(text: str, value: object) -> bool:

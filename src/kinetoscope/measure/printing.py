@@ -49,8 +49,8 @@ _SCALES: dict[str, _Scales] = {
 def printed(value: Number, unit: str) -> str:
     """``value`` of ``unit`` as it stands in a sentence: three significant digits, a share two.
 
-    ``unit`` is one of ``ns``, ``bytes``, ``flop``, ``bytes/ns``, ``flop/ns``, ``count``, ``ratio``,
-    ``share``, ``number``.
+    ``unit`` is one of ``ns``, ``bytes``, ``flop``, ``bytes/ns``, ``flop/ns``, ``1/s``, ``count``,
+    ``ratio``, ``share``, ``number``.
     """
     if unit in _SCALES:
         return _scaled(value, _SCALES[unit], _three_digits)
@@ -58,6 +58,8 @@ def printed(value: Number, unit: str) -> str:
         return f"{_digits(value)}×"
     if unit == "share":
         return _share(value)
+    if unit == "1/s":
+        return f"{printed(value, 'number')}/s"
     if value == int(value):
         return str(int(value))
     return _digits(value)

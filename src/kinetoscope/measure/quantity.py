@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PURE = frozenset({"count", "ratio", "share", "number"})
 """Units without a dimension; they may be compared with a plain number."""
 
-UNITS = PURE | {"ns", "bytes", "flop", "bytes/ns", "flop/ns"}
+UNITS = PURE | {"ns", "bytes", "flop", "bytes/ns", "flop/ns", "1/s"}
 
 LARGEST = 1e300
 """No number is larger: a float of that size is still finite in any unit that it is printed in."""
@@ -29,8 +29,14 @@ _QUOTIENTS = {
     ("flop", "flop/ns"): "ns",
 }
 
-_WORDS = {"ns": "a time", "bytes": "bytes", "flop": "FLOP", "bytes/ns": "bytes a second"}
-_HELPERS = {"ns": "us(37)", "bytes": "mb(12)", "bytes/ns": "gb_s(3000)", "flop/ns": "tflop_s(600)"}
+_WORDS = {"ns": "a time", "bytes": "bytes", "flop": "FLOP", "bytes/ns": "bytes a second", "1/s": "a rate"}
+_HELPERS = {
+    "ns": "us(37)",
+    "bytes": "mb(12)",
+    "bytes/ns": "gb_s(3000)",
+    "flop/ns": "tflop_s(600)",
+    "1/s": "per_s(1500)",
+}
 
 
 class Quantity:

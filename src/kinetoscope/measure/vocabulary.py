@@ -277,6 +277,7 @@ _add_unit("flop(number)", "floating-point operations; by a time, a rate", "flop"
 _add_unit("mb(number)", "megabytes (10^6 bytes)", "bytes", 1e6)
 _add_unit("gb_s(number)", "gigabytes a second", "bytes/ns", 1)
 _add_unit("tflop_s(number)", "10^12 floating-point operations a second", "flop/ns", 1e3)
+_add_unit("per_s(number)", "a rate: tokens, images or requests a second", "1/s", 1)
 _add_unit("percent(number)", "a share", "share", 0.01)
 
 
