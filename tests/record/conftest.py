@@ -20,7 +20,7 @@ from kinetoscope.record import run as run_module
 from kinetoscope.record import worker
 from kinetoscope.record.provenance import Machine, Provenance
 from kinetoscope.record.run import RecorderConfig, RecordRun, record
-from kinetoscope.record.script import read_script
+from kinetoscope.record.script import Script, read_script
 from kinetoscope.record.store import MachineRecording, read_machine
 
 DATA = Path(__file__).parents[1] / "data"
@@ -82,7 +82,7 @@ class Darkroom:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def record(self, *paths: Path, scratch: Path | None = None, real: bool = False) -> RecordRun:
+    def record(self, *paths: Path | Script, scratch: Path | None = None, real: bool = False) -> RecordRun:
         """Record examples; ``real`` runs each in a process of its own, as every build does.
 
         Check that the run leaves nothing in its scratch folder or beside the examples.
@@ -99,7 +99,7 @@ class Darkroom:
         assert {path.suffix for path in (self.root / "examples").glob("*")} <= {".py"}
         return run
 
-    def _record(self, *paths: Path) -> RecordRun:
+    def _record(self, *paths: Path | Script) -> RecordRun:
         config = RecorderConfig(
             machine_folder=self.folder,
             gallery_dir="gallery",
@@ -107,7 +107,8 @@ class Darkroom:
             report=self.said.append,
         )
         every = {path.stem for path in (self.root / "examples").glob("*.py")}
-        return record(map(read_script, paths), NOW, config, all_stems=every)
+        scripts = [path if isinstance(path, Script) else read_script(path) for path in paths]
+        return record(scripts, NOW, config, all_stems=every)
 
     def read(self) -> MachineRecording:
         return read_machine(self.folder)

@@ -34,6 +34,7 @@ def test_the_version_is_pinned() -> None:
         (backreferences.identify_names, ["script_blocks", "ref_regex", "global_variables", "node"]),
         (backreferences._make_ref_regex, ["default_role"]),
         (scrapers.ImagePathIterator, ["image_path"]),
+        (gen_gallery.get_subsections, ["srcdir", "examples_dir", "gallery_conf", "check_for_header"]),
     ],
 )
 def test_signatures(function: Callable[..., object], parameters: list[str]) -> None:

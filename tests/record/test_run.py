@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -175,11 +176,39 @@ def test_an_example_that_prints_that_it_skips(darkroom, old_recording: Callable[
     ("text", "is_skip"),
     [
         ("skip", True), ("Skipped: no GPU", True), ("    --- SKIPPED ---", True), ("x\n[skip] hub", True),
+        ("Skipped: 3 tests need a GPU", True), ("(skipped: no GPU)", True), ("skip the fused kernel", True),
         ("skip_layer_norm", False), ("we do not skip", False), ("no skipping", False),
+        ("Net(\n  (skip): Identity()\n)", False), ("(skips): ModuleList(", False), ("skip.weight", False),
+        ("{'skip': 3}", False), ("skip = True", False), ("skip: tensor([1.])", False), ("skip: 0.5", False),
+        ("skip    0.00%  12us", False), ("skip   Linear   64", False), ("Skip connections: 3", False),
     ],
 )  # fmt: skip
 def test_which_text_counts_as_skipping(text: str, is_skip: bool) -> None:
     assert bool(run_module._SKIPPED.search(text)) == is_skip
+
+
+def test_text_is_recorded_as_it_was_printed(darkroom) -> None:
+    """Neither directives nor what the recorder once marked addresses with is taken for anything else."""
+    text = "(skip): Identity()\n\n.. image-sg:: /gallery/images/x.png\n\n\ue002 /gallery/images/x.png"
+    run = darkroom.record(darkroom.example("one", f"print({text!r})"))
+    assert run.failures == []
+    printed = run.recorded[0].blocks[0].rst.split(".. code-block:: none\n\n")[1]
+    assert dedent(printed).strip() == text
+
+
+def test_an_example_that_is_expected_to_fail(darkroom) -> None:
+    code = "print('before')\n\n# %%\n# Fails.\n\nraise ValueError('as expected')\n\n# %%\n# Not run.\n\nx = 1"
+    script = replace(read_script(darkroom.example("one", code, trace=None)), should_fail=True)
+    run = darkroom.record(script)
+    assert run.failures == []
+    before, fails, after = (block.rst.strip() for block in run.recorded[0].blocks)
+    assert "before" in before
+    assert fails.endswith("ValueError: as expected")
+    assert str(darkroom.root) not in fails
+    assert after == ""
+    fixed = replace(read_script(darkroom.example("one", "x = 1")), should_fail=True)
+    [failure] = darkroom.record(fixed).failures
+    assert "is one of expected_failing_examples but ran to its end" in failure.message
 
 
 def test_text_that_only_looks_like_skipping(darkroom) -> None:
@@ -399,3 +428,5 @@ def test_a_scraper_that_is_an_object() -> None:
     with pytest.raises(RecordingError, match="give its dotted name, a string"):
         worker_settings({"image_scrapers": [object()]})
     assert worker_settings({"capture_repr": (), "gallery_dirs": "x"}) == {"capture_repr": ()}
+    # Sphinx-Gallery makes numbers of "2x", and refuses numbers.
+    assert worker_settings({"image_srcset": [1.5, 2.0]}) == {"image_srcset": ["1.5x", "2x"]}

@@ -87,6 +87,11 @@ class BuildContext:
             raise _unknown("machine", wanted, self.machines)
         return self.machines[wanted]
 
+    @property
+    def docnames(self) -> dict[str, str]:
+        """The document name of each example's gallery page, by the example's stem."""
+        return {script.stem: docname for docname, script in self.scripts.items()}
+
     def example(self, docname: str, machine: str | None = None) -> ExampleRecording | None:
         """The recording behind a gallery page.  Raises :class:`UnknownName` for an unknown machine."""
         script = self.scripts.get(docname)

@@ -53,7 +53,8 @@ def _set_up_build(app: Sphinx) -> None:
     if app.builder.name not in SITES:
         mode = "replay"
     scripts = example_scripts(app)
-    stems = {script.stem for script in scripts.values()}
+    to_run = [script for script in scripts.values() if script.is_run]
+    stems = {script.stem for script in to_run}
     root = Path(app.srcdir, config.kinetoscope_recordings)
     run = RecordRun()
     reference = config.kinetoscope_machine
@@ -68,7 +69,7 @@ def _set_up_build(app: Sphinx) -> None:
             shutil.rmtree(into, ignore_errors=True)
         own = _own_name(config.kinetoscope_machine_name, now)
         wanted.insert(0, own)
-        todo = _to_record(mode, scripts.values(), into / own, now, config.kinetoscope_only, stems)
+        todo = _to_record(mode, to_run, into / own, now, config.kinetoscope_only, stems)
         run = _record(app, todo, now, into / own, stems)
         machines = read_machines(into, stems)
     machines = {**read_machines(root, stems), **machines}
@@ -222,8 +223,8 @@ def _warn_about_stale_blocks(context: BuildContext) -> None:
     """One warning for each example whose page will lack output, given on every build."""
     machine = context.machine()
     for script in context.scripts.values():
-        if script.path in context.failed:
-            continue  # It already has a warning.
+        if script.path in context.failed or not script.is_run:
+            continue  # It already has a warning, or is to have no output.
         line, why = _first_stale_line(script, machine)
         if line:
             warn("stale", why, file_location(script.path, line, context.root))

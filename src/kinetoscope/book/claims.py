@@ -198,7 +198,7 @@ class _Judged(BookDirective):
         context = self.context
         owners = [context.machine().owner(name) for name in dict.fromkeys(self.names)]
         stems = dict.fromkeys(owner.stem for owner in owners if owner is not None)
-        docnames = {script.stem: docname for docname, script in context.scripts.items()}
+        docnames = context.docnames
         links: list[Node] = []
         for stem in (stem for stem in stems if stem in docnames):
             link = page_link(self.env, f"/{docnames[stem]}", stem)

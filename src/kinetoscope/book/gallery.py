@@ -14,6 +14,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from weakref import WeakKeyDictionary
 
 from docutils.statemachine import StringList, string2lines
 from sphinx.parsers import RSTParser
+from sphinx_gallery.gen_gallery import get_subsections
 
 from kinetoscope.book.build_context import BuildContext, context_of
 from kinetoscope.book.messages import KinetoscopeError
@@ -57,22 +59,47 @@ _BEFORE: WeakKeyDictionary[BuildEnvironment, dict[Path, tuple[bytes, tuple[int, 
 
 
 def never_execute(app: Sphinx, config: Config) -> None:
-    """``config-inited``, before Sphinx-Gallery reads it: laying out must not run an example."""
+    """``config-inited``, before Sphinx-Gallery reads it: laying out must not run an example.
+
+    Where ``conf.py`` says nothing, every example is recorded, not only those that are called ``plot…``.
+    """
     config.sphinx_gallery_conf["plot_gallery"] = False
+    config.sphinx_gallery_conf.setdefault("filename_pattern", r"\.py$")
     config.plot_gallery = False
 
 
 def example_scripts(app: Sphinx) -> dict[str, Script]:
-    """The examples by the document name of their page, in the gallery's order."""
+    """The examples by the document name of their page, in the gallery's order; those of sub-galleries last.
+
+    Raises :class:`KinetoscopeError` for two examples of one name: recordings are kept by it.
+    """
     conf = app.config.sphinx_gallery_conf
     folder = Path(app.srcdir, _one_folder(conf, "examples_dirs")).resolve()
     ignore = re.compile(conf["ignore_pattern"])
-    paths = [path for path in sorted(folder.glob("*.py")) if not ignore.search(str(path))]
     order = conf["within_subsection_order"]
-    if callable(order) and not isinstance(order, type):
-        paths.sort(key=lambda path: order(path.name))
-    gallery = gallery_dir(app)
-    return {f"{gallery}/{path.stem}": read_script(path) for path in paths}
+    failing = {Path(app.srcdir, path).resolve() for path in conf["expected_failing_examples"]}
+    sections = (
+        get_subsections(app.srcdir, folder, conf, check_for_header=not (folder / "index.rst").is_file())
+        if folder.is_dir()
+        else []
+    )
+    scripts: dict[str, Script] = {}
+    for section in ("", *sections):
+        paths = [path for path in sorted(Path(folder, section).glob("*.py")) if not ignore.search(str(path))]
+        if callable(order) and not isinstance(order, type):
+            paths.sort(key=lambda path: order(path.name))
+        for path in paths:
+            if any(path.stem == script.stem for script in scripts.values()):
+                raise KinetoscopeError(
+                    f"two examples of the gallery are called {path.name}; rename one of them"
+                )
+            scripts[Path(gallery_dir(app), section, path.stem).as_posix()] = replace(
+                read_script(path),
+                section=section,
+                is_run=re.search(conf["filename_pattern"], str(path)) is not None,
+                should_fail=path in failing,
+            )
+    return scripts
 
 
 def gallery_dir(app: Sphinx) -> str:
@@ -92,42 +119,43 @@ def prepare_folder(app: Sphinx) -> None:
     """``builder-inited``, before Sphinx-Gallery: a clean folder, with the recorded figures in place."""
     context = context_of(app.env)
     folder = _folder(app)
-    images = folder / "images"
-    images.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     _BEFORE[app.env] = _contents(folder)
-    stems = {script.stem for script in context.scripts.values()}
-    for path in folder.iterdir():
-        is_gone = path.suffix in _OWN_SUFFIXES and path.name.partition(".")[0] not in {*stems, "index"}
-        # With its md5 files Sphinx-Gallery would keep the page of a script that was edited and then restored.
-        if path.is_file() and (is_gone or path.suffix == ".md5"):
-            path.unlink()
-    wanted: set[str] = set()
-    for script in context.scripts.values():
+    pages = [Path(app.srcdir, docname) for docname in context.scripts]
+    known = {*pages, folder / "index", *(page.with_name("index") for page in pages)}
+    wanted: set[Path] = set()
+    for page, script in zip(pages, context.scripts.values(), strict=True):
+        images = page.with_name("images")
+        images.mkdir(parents=True, exist_ok=True)
+        wanted.add(images / "thumb" / f"sphx_glr_{script.stem}_thumb.png")
         for machine in context.switch:
             recording = context.machine(machine).examples.get(script.stem)
             if recording is not None:
                 for figure, name in names_of_figures(recording, context, machine).items():
                     shutil.copyfile(figure, images / name)
-                    wanted.add(name)
+                    wanted.add(images / name)
                 wanted |= _place_thumbnail(recording, images) if machine == context.shown else set()
-    for path in (*images.glob("*.png"), *images.glob("*.from")):
-        if path.name not in wanted:
-            path.unlink()
-    for path in (images / "thumb").glob("sphx_glr_*_thumb.png"):
-        if path.name.removeprefix("sphx_glr_").removesuffix("_thumb.png") not in stems:
+    for path in filter(Path.is_file, folder.rglob("*")):
+        if "images" in path.relative_to(folder).parts:
+            is_gone = path.suffix in (".png", ".from") and path not in wanted
+        else:
+            is_gone = (
+                path.suffix in _OWN_SUFFIXES and path.with_name(path.name.partition(".")[0]) not in known
+            )
+        # With its md5 files Sphinx-Gallery would keep the page of a script that was edited and then restored.
+        if is_gone or path.suffix == ".md5":
             path.unlink()
 
 
 def finish_folder(app: Sphinx) -> None:
     """``builder-inited``, after Sphinx-Gallery: adds recorded code links, and fixes the times in zips."""
     context = context_of(app.env)
-    folder = _folder(app)
-    for script in context.scripts.values():
+    for docname, script in context.scripts.items():
         recording = context.machine().examples.get(script.stem)
         # The names in other code would lead to the wrong places.
         if recording is not None and {block.key for block in script.blocks} == set(recording.outputs):
-            _use_recorded_links(folder / f"{script.stem}.codeobj.json", recording)
-    for path in folder.glob("*.zip"):
+            _use_recorded_links(Path(app.srcdir, f"{docname}.codeobj.json"), recording)
+    for path in _folder(app).rglob("*.zip"):
         make_reproducible(path)
     before = _BEFORE.pop(app.env, {})
     for path, (content, times) in before.items():
@@ -181,10 +209,10 @@ def figure_suffix(context: BuildContext, machine: str) -> str:
     return "" if machine == context.switch[0] else f"-on-{machine}"
 
 
-def _place_thumbnail(recording: ExampleRecording, images: Path) -> set[str]:
+def _place_thumbnail(recording: ExampleRecording, images: Path) -> set[Path]:
     """Draws the first trace that the page shows as the thumbnail's source, if the example has no figure.
 
-    Returns the names of the files.
+    Returns the files.
     """
     first = f"sphx_glr_{recording.stem}_001.png"
     traces = recording.traces
@@ -200,7 +228,7 @@ def _place_thumbnail(recording: ExampleRecording, images: Path) -> set[str]:
         except TraceError:
             return set()  # the build has warned about it
         stamp.write_text(recording.fingerprint)
-    return {first, stamp.name}
+    return {images / first, stamp}
 
 
 def _use_recorded_links(path: Path, recording: ExampleRecording) -> None:
@@ -274,6 +302,8 @@ def _output(block: CodeBlock, rst: str) -> Iterator[tuple[str, int]]:
 
 def _all_outputs(block: CodeBlock, script: Script, context: BuildContext) -> str:
     """reST of what the block put out; where machines differ, a ``when`` for each output."""
+    if not script.is_run:
+        return ""
     machines: dict[str, list[str]] = {}
     for name in context.reading:
         machine = context.machine(name)

@@ -18,7 +18,7 @@ from sphinx_gallery.directives import imgsgnode
 
 from kinetoscope.book.build_context import context_of
 from kinetoscope.book.directive import NothingToShow, Option, Options, RecordedDirective
-from kinetoscope.book.gallery import figure_suffix, gallery_dir
+from kinetoscope.book.gallery import figure_suffix
 from kinetoscope.book.nodes import NodeVisitors, OwnNode, in_place_of
 from kinetoscope.book.page_data import note_example
 from kinetoscope.draw.plots import themed_svg
@@ -72,7 +72,8 @@ class RecordedFigure(RecordedDirective):
         words = _alt_text(recording, name)
         suffix = figure_suffix(self.context, machine)
         drawn = _drawn(recording.drawings[name], self.new_id("plot"), words)
-        drawn += nodes.image(uri=f"/{gallery_dir(self.env.app)}/images/{name}{suffix}.png", alt=words)
+        page = PurePosixPath("/", self.context.docnames[stem])
+        drawn += nodes.image(uri=str(page.with_name("images") / f"{name}{suffix}.png"), alt=words)
         return [drawn]
 
     def _of_the_bench(self, drawing: Path) -> Node:

@@ -23,7 +23,6 @@ from docutils import nodes
 from sphinx import addnodes
 
 from kinetoscope.book.build_context import context_of
-from kinetoscope.book.gallery import gallery_dir
 from kinetoscope.book.ladder import ladder
 from kinetoscope.book.nodes import page_link
 from kinetoscope.draw.matplotlib_backend import save_card
@@ -68,7 +67,7 @@ def add_run_line(app: Sphinx, doctree: nodes.document) -> None:
 
     Only for an example of this book; on other pages than its own with a link to its page, too.
     """
-    docnames = {script.stem: docname for docname, script in context_of(app.env).scripts.items()}
+    docnames = context_of(app.env).docnames
     for block in doctree.findall(nodes.literal_block):
         names = [name for name in dict.fromkeys(_RUN.findall(block.astext())) if name in docnames]
         if names:
@@ -81,7 +80,7 @@ def add_run_line(app: Sphinx, doctree: nodes.document) -> None:
 
 def _script_links(app: Sphinx, name: str, docname: str) -> list[nodes.Node]:
     file = f"{name}.py"
-    target = f"/{gallery_dir(app)}/{file}"
+    target = f"/{docname}.py"
     download = addnodes.download_reference("", "", refdoc=app.env.docname, reftarget=target, refexplicit=True)
     download += nodes.literal(file, file, classes=["download"])
     links: list[nodes.Node] = [nodes.Text("Download "), download]

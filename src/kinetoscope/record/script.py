@@ -38,6 +38,12 @@ class Script:
     """those with at least one statement, in order"""
     broken: SyntaxError | None = None
     """the error if the file is not valid Python; its blocks are then not those it will have"""
+    section: str = ""
+    """folder of the sub-gallery that it lies in; empty in the gallery itself"""
+    is_run: bool = True
+    """whether the gallery's ``filename_pattern`` takes it; else it is laid out without output"""
+    should_fail: bool = False
+    """whether it is one of the gallery's ``expected_failing_examples``"""
 
     @property
     def stem(self) -> str:

@@ -102,7 +102,6 @@ def run(job: Job) -> Result:
         result.error = script_vars["formatted_exception"]
         lines = re.findall(rf'File "{re.escape(str(source))}", line (\d+)', result.error)
         result.error_line = int(lines[-1]) if lines else 0
-        return result
 
     rst_by_line = {line: rst for (kind, _, line), rst in zip(parts, outputs, strict=True) if kind == "code"}
     result.blocks = [
