@@ -165,3 +165,11 @@ def test_a_name_that_is_wrong_is_wrong_in_any_trace(cpu_only: Trace) -> None:
         with pytest.raises(ExpressionError) as caught:
             check(cpu_only, expression)
         assert not isinstance(caught.value, NotMeasured)
+
+
+def test_events_that_are_not_known_are_named() -> None:
+    """Another vendor's device may have worked, so it is not asked whether CUDA was on."""
+    made = Made().op("aten::mm", 1, 6)
+    made.op("MatMul", 2, 4, cat="npu_task").op("MatMul", 4, 6, cat="npu_task")
+    with pytest.raises(NotMeasured, match=r"^no GPU activity in the file that is known here, but 2 events"):
+        check(made.trace(), "count(kernels) == 0")

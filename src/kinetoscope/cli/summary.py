@@ -36,7 +36,7 @@ def run_summary(options: argparse.Namespace) -> int:
 
 
 def _text(trace: Trace, summary: Summary) -> str:
-    from kinetoscope.measure.presence import GPU, has
+    from kinetoscope.measure.presence import GPU, has, why_missing
     from kinetoscope.measure.printing import printed
     from kinetoscope.measure.summary import busy_by_device, summary_lines
 
@@ -51,7 +51,7 @@ def _text(trace: Trace, summary: Summary) -> str:
     text = [f"{name.ljust(size)}  {' '.join(value.split())}" for name, value in lines]
     text.append("")
     if not has(trace, GPU):
-        text += [f"Not measured, for there is {GPU.question}", ""]
+        text += [f"Not measured, for there is {why_missing(trace, GPU)}", ""]
     if summary.findings:
         text += ["Findings", *(f"  {' '.join(str(finding).split())}" for finding in summary.findings)]
     else:

@@ -113,11 +113,11 @@ def _about(trace: Trace, options: argparse.Namespace, shown: Shown, too_wide: st
 
 
 def _why_empty(trace: Trace, by: str) -> str:
-    from kinetoscope.measure.presence import GPU, has
+    from kinetoscope.measure.presence import GPU, has, why_missing
     from kinetoscope.measure.summary import kind_counts
 
     if by in ("kernel", "copy", "waiting") and not has(trace, GPU):
-        return f"not measured: {GPU.question.removesuffix('?')}"
+        return f"not measured: {why_missing(trace, GPU).removesuffix('?')}"
     if by == "waiting":
         return "the trace has no GPU activity, so nothing waited"
     kinds = ", ".join(kind.value for kind in kind_counts(trace))

@@ -419,7 +419,6 @@ def _no_gpu(measured: Measured) -> Sentence | None:
     if unknown:
         words.append(
             f"{unknown:,} events are of a category that is not known here: they may be another vendor's "
-            "device, so what is here tells of the CPU alone. They are counted among the events, and neither "
-            "drawn nor in a table."
+            "device. They are counted among the events, and neither drawn nor in a table."
         )
     return Sentence(" ".join(words))

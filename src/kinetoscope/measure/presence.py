@@ -73,6 +73,16 @@ def _gave_no_work(trace: Trace) -> bool:
     return bool(names) and not any(_STARTS_WORK.search(name) for name in names)
 
 
+def why_missing(trace: Trace, need: Need) -> str:
+    """What to say of a trace that lacks it: what may not have been recorded, and what could not be read."""
+    unknown = sum(finding.count for finding in trace.findings if finding.code == "unknown-categories")
+    if not unknown:
+        return need.question
+    events = f"{unknown:,} events are" if unknown > 1 else "an event is"
+    what = need.question.partition(":")[0]
+    return f"{what} that is known here, but {events} of unknown categories: another vendor's device?"
+
+
 @dataclass(frozen=True, slots=True)
 class Presence:
     """What is in a trace, for those who ask it for something."""
@@ -84,4 +94,4 @@ class Presence:
     def need(self, need: Need | None) -> None:
         """Raises :class:`NotMeasured` where the trace lacks what is needed."""
         if need is not None and not self.absent_is_zero and not has(self.trace, need):
-            raise NotMeasured(need.question)
+            raise NotMeasured(why_missing(self.trace, need))
