@@ -131,3 +131,24 @@ def test_a_key_measures_a_gap_and_a_button_leads_back_to_the_selection(packed) -
     again.wait_for(state="hidden")
     assert packed.evaluate("document.activeElement.className") == "ks-walk"
     assert packed.faults == []
+
+
+def test_a_very_deep_trace_opens(browser, tmp_path: Path) -> None:
+    events = [
+        {"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": k, "dur": 800 - 2 * k}
+        for k in range(400)
+    ]
+    page = tmp_path / "page.html"
+    page.write_text(page_html(loads(json.dumps({"traceEvents": events}).encode(), "x"), name="deep"), "utf-8")
+    window = opened(browser, viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    window.goto(page.as_uri())
+    window.wait_for_function(FIGURE)
+    assert window.evaluate(f"{FIGURE}.model.count") == 200
+    assert window.evaluate(f"{FIGURE}.model.lanes[0].label") == "CPU · 200 below row 200 not drawn"
+    # The arguments of one call are few: a row with more events than fit on the stack leads to them, too.
+    row = window.locator("#by-op tbody tr").first
+    row.evaluate("row => row.dataset.events = '0 1 2 3 '.repeat(50000)")
+    row.locator("td").nth(1).click()
+    window.wait_for_function(f"{FIGURE}.pinned?.length === 200000")
+    assert window.faults == []
+    window.context.close()

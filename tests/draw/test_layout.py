@@ -8,7 +8,7 @@ import re
 import pytest
 
 from kinetoscope.draw.describe import describe, headline
-from kinetoscope.draw.layout import LayoutError, TimelineOptions, lay_out, typical_step
+from kinetoscope.draw.layout import MOST_ROWS, LayoutError, TimelineOptions, lay_out, typical_step
 from kinetoscope.draw.names import clean, short_name
 from kinetoscope.draw.text_metrics import fit, text_width
 from kinetoscope.trace import Kind, Trace
@@ -110,6 +110,15 @@ def test_activities_that_overlap_on_a_stream_take_a_second_row(sample) -> None:
     picture = lay_out(sample("overlapping"), width=720)
     rows = {bar.event.name: bar.row for bar in picture.bars if bar.event.kind.on_gpu}
     assert rows == {"nvjet_a": 0, "nvjet_b": 1, "nvjet_c": 0}
+
+
+def test_what_lies_too_deep_is_counted_and_not_drawn(make) -> None:
+    depth = MOST_ROWS + 50
+    for k in range(depth):
+        make.add("op", Kind.OP, k, 2 * (depth - k))
+    picture = lay_out(make.trace(), width=640)
+    assert len(picture.bars) == MOST_ROWS
+    assert picture.lanes[0].label == f"CPU · 50 below row {MOST_ROWS} not drawn"
 
 
 def test_python_frames_only_when_asked(sample) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
 import pytest
 
 from kinetoscope.draw.table import Column, cell_texts, html_table, text_table
+from kinetoscope.draw.text_metrics import terminal_width
 from kinetoscope.trace import Kind
 
 LONG = "void at::native::vectorized_elementwise_kernel<8, at::native::Gelu>(int, at::native::Gelu)"
@@ -134,3 +136,26 @@ def test_a_narrow_table_goes_on_with_text_and_cuts_a_kernel() -> None:
     kernel = text_table(columns, [{"name": "k" * 60, "kind": Kind.KERNEL, "calls": 1}], width=30)
     assert len(kernel.splitlines()) == 3 and "…" in kernel
     assert name in html_table(columns, [{"name": name, "kind": Kind.ANNOTATION, "calls": 1}])
+
+
+def test_names_in_chinese_keep_columns_straight() -> None:
+    columns = [Column("name", "name"), Column("calls", "calls", "count")]
+    names = ["矩阵乘法的注释", "ascii name", "한국어", "e\u0301 🚀", "层" * 30]
+    rows = [{"name": name, "kind": Kind.ANNOTATION, "calls": 1} for name in names]
+
+    def at(line: str) -> int:
+        return sum(
+            0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
+            for char in line
+        )
+
+    text = text_table(columns, rows, width=30).splitlines()
+    assert {at(line) for line in text if line.endswith("1")} == {30}
+    assert max(map(at, text)) == 30
+    assert "".join(text).count("层") == 30
+    kernel = text_table(columns, [{"name": "核" * 59, "kind": Kind.KERNEL, "calls": 1}], width=30)
+    assert [at(line) for line in kernel.splitlines()] == [30, 30, 30] and "…" in kernel
+
+
+def test_narrow_text_is_as_wide_as_it_is_long() -> None:
+    assert terminal_width("37.3 µs × – …") == 13

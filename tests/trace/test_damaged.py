@@ -226,3 +226,10 @@ def test_shuffled_damage_finds_no_crash() -> None:
     for _ in range(20):
         dropped = set(random.sample(range(len(lines)), 25))
         loads(b"".join(line for n, line in enumerate(lines) if n not in dropped), "t.json")
+
+
+@pytest.mark.parametrize("entry", ["{},", '{"a":1},', '{"a":"b"c"},'])
+def test_entries_without_a_key_of_the_format_are_read_in_linear_time(entry: str) -> None:
+    begin = time.process_time()
+    assert names('{"traceEvents":[' + event("a", 1) + "," + entry * 30_000 + "{]}") == ["a"]
+    assert time.process_time() - begin < 3

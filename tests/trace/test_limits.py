@@ -57,6 +57,18 @@ def test_what_never_ends_and_holds_no_event_is_refused(
     assert pipe.given < 2**26
 
 
+def test_empty_gzip_without_end_is_refused() -> None:
+    pipe = Endless(b"", gzip.compress(b""))
+    with pytest.raises(TraceError, match="hold no event"):
+        load_open(pipe, "t")
+    assert pipe.given < 2**22
+
+
+def test_gzip_that_stores_is_read() -> None:
+    events = b'{"traceEvents":[' + b",".join([EVENT] * 20_000) + b"]}"
+    assert len(loads(gzip.compress(events, 0), "t").events) == 20_000
+
+
 def test_events_without_end_are_refused_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kinetoscope.trace.unzip._EVENTS", 1000)
     for begin in (b'{"traceEvents":[', b'{"damaged traceEvents":['):
@@ -66,9 +78,16 @@ def test_events_without_end_are_refused_at_the_limit(monkeypatch: pytest.MonkeyP
             load_open(Endless(begin, b" " * 2000 + EVENT + b","), "t", max_bytes=2**20)
 
 
+def test_a_damaged_file_has_a_lower_limit() -> None:
+    data = b'{"traceEvents":[' + (EVENT + b",") * 300 + b'{"ph":"X"'
+    with pytest.raises(TraceError, match=r"damaged .*--max-bytes\) to 1 GiB"):
+        loads(data, "t", max_bytes=2**20)
+    assert len(loads(data, "t", max_bytes=2**21).events) == 300
+
+
 def test_an_option_raises_every_limit() -> None:
     source = Source(b"", "t", 2**40)
-    assert (source.most_events, source.stretch) == (2**32, 2**34)
+    assert (source.most_events, source.stretch) == (2**32, 2**33)
 
 
 def test_a_large_file_is_refused_unread(tmp_path: Path) -> None:
@@ -118,6 +137,7 @@ def test_a_bomb_of_valid_events_is_refused_within_300_mb(tmp_path: Path) -> None
         (b"SQLite format 3\0" + bytes(80), "SQLite database.*nsys"),
         (b'{"data":["x"]}\n{"Type":48,"CudaEvent":{"startNs":"1"}}\n', "Nsight Systems"),
         (b"NVR\0" + bytes(80), "Nsight Compute"),
+        (b"NVIDIA Tegra Profiler Report 2026@4@1@191-264138605071v0.\n\x0b", "Nsight Systems"),
         (b"\x80\x04\x95" + bytes(80), "a pickle"),
         (b"\n\x0b0\x01\x02" + bytes(80), "Perfetto"),
         (b"<!DOCTYPE html><html>", "HTML"),

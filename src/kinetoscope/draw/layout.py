@@ -29,6 +29,9 @@ StepChoice: TypeAlias = "int | tuple[int, ...] | Literal['all'] | None"
 DRAWN = frozenset({Kind.OP, Kind.ANNOTATION, Kind.CALL, Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET})
 """Kinds of events that get a bar"""
 
+MOST_ROWS = 200
+"""Rows of a lane.  No real trace comes near; a picture of many thousands is too tall for any browser."""
+
 
 class LayoutError(ValueError):
     """The trace does not have what was asked for; the message says what it has."""
@@ -123,7 +126,7 @@ def _names(ops: Iterable[Event]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LaneRows:
-    """One lane, with every event on it that gets a bar."""
+    """One lane, with every event on it that gets a bar: those of its first :data:`MOST_ROWS` rows."""
 
     id: LaneId
     label: str
@@ -158,6 +161,10 @@ def lane_rows(trace: Trace, events: Sequence[Event]) -> list[LaneRows]:
         rows = _free_rows(inside) if lane.on_gpu else _nested_rows(inside)
         gpu = trace.device_names.get(lane.device, "") if lane.device is not None else ""
         label, brief = (_lane_label(lane, threads, devices, name) for name in (gpu, ""))
+        if deep := sum(row >= MOST_ROWS for row in rows):
+            inside = [event for event, row in zip(inside, rows, strict=True) if row < MOST_ROWS]
+            rows = [row for row in rows if row < MOST_ROWS]
+            label, brief = (f"{each} · {deep} below row {MOST_ROWS} not drawn" for each in (label, brief))
         lanes.append(LaneRows(lane, label, brief, inside, rows))
     return lanes
 

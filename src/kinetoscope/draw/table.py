@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kinetoscope.draw.names import clean, short_name
 from kinetoscope.draw.palette import kind_class
+from kinetoscope.draw.text_metrics import terminal_head, terminal_width
 from kinetoscope.measure.printing import UNITS, TimeUnit, column_unit, in_unit, printed
 from kinetoscope.measure.selection import matches
 from kinetoscope.trace import Kind
@@ -146,10 +147,12 @@ def text_table(columns: Sequence[Column], rows: Sequence[object], *, width: int 
 def _wrapped(columns: Sequence[Column], line: list[str], widths: Sequence[int]) -> list[list[str]]:
     """Return the line, and more below it where its event's name is longer than the column."""
     at = next((i for i, column in enumerate(columns) if column.key == "name"), None)
-    if at is None or len(line[at]) <= widths[at]:
+    if at is None or terminal_width(line[at]) <= widths[at]:
         return [line]
-    name, size = line[at], widths[at]
-    pieces = [name[start : start + size] for start in range(0, len(name), size)]
+    name, pieces = line[at], []
+    while name:
+        pieces.append(terminal_head(name, widths[at]))
+        name = name[len(pieces[-1]) :]
     below = [[piece if i == at else "" for i in range(len(line))] for piece in pieces[1:]]
     return [[*line[:at], pieces[0], *line[at + 1 :]], *below]
 
@@ -183,8 +186,8 @@ def _texts(columns: Sequence[Column], rows: Sequence[object]) -> tuple[list[str]
 def _widths(
     columns: Sequence[Column], heads: Sequence[str], body: Sequence[Sequence[str]], width: int | None
 ) -> list[int]:
-    """Return each column's width in characters; names are narrowed, the widest first, to :data:`_LEAST`."""
-    widths = [max(map(len, column)) for column in zip(heads, *body, strict=True)]
+    """Return each column's width in a terminal; names are narrowed, the widest first, to :data:`_LEAST`."""
+    widths = [max(map(terminal_width, column)) for column in zip(heads, *body, strict=True)]
     names = [i for i, column in enumerate(columns) if column.kind == "name"]
     over = 0 if width is None else sum(widths) + 2 * (len(widths) - 1) - width
     while over > 0 and names:
@@ -201,9 +204,10 @@ def _short(column: Column, cell: _Cell) -> str:
 
 
 def _pad(text: str, size: int, column: Column) -> str:
-    if len(text) > size:
-        text = text[: size - 1] + "…"
-    return text.ljust(size) if column.kind in ("name", "text") else text.rjust(size)
+    if terminal_width(text) > size:
+        text = terminal_head(text, size - 1) + "…"
+    space = " " * (size - terminal_width(text))
+    return text + space if column.kind in ("name", "text") else space + text
 
 
 def _value(row: object, key: str) -> Any:

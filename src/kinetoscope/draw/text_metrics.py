@@ -7,6 +7,7 @@ browser may choose for a page's ``system-ui, sans-serif``, so what fits here fit
 from __future__ import annotations
 
 import json
+import unicodedata
 from typing import TYPE_CHECKING
 
 from kinetoscope.draw.names import forms
@@ -67,3 +68,30 @@ def truncate(text: str, room: float, font: float) -> str:
             break
         kept += 1
     return text[:kept].rstrip(" _:-") + "…" if kept >= LEAST else ""
+
+
+# --- in a terminal ------------------------------------------------------------------------------------------
+
+
+def terminal_width(text: str) -> int:
+    """Columns of a terminal that ``text`` takes: two for each wide character (UAX #11), none for a mark."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+def _cells(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def terminal_head(text: str, size: int) -> str:
+    """The beginning of ``text`` that fits into ``size`` columns of a terminal; at least one character."""
+    if text.isascii():
+        return text[:size]
+    kept = room = 0
+    for char in text:
+        room += _cells(char)
+        if room > size and kept:
+            break
+        kept += 1
+    return text[:kept]

@@ -20,8 +20,8 @@ The object given to ``kinetoscope.data``, of version 2::
                  detail (into details); -1 where there is none
 
 All text from the trace is clean (:func:`~kinetoscope.draw.names.clean`), so the viewer writes it as it is.
-Everything but Python frames and the profiler's own work is in the data, on the row where the static figure
-has it.
+Everything but Python frames, the profiler's own work, and what lies too deep is in the data, on the row where
+the static figure has it.
 """
 
 from __future__ import annotations
@@ -62,14 +62,13 @@ def raw_script(data: bytes, *, machine: str, name: str) -> str:
 
 def trace_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
     """What the data script holds, as this module's documentation lists it."""
-    drawn = drawable(trace)
-    lanes = lane_rows(trace, drawn)
+    lanes = lane_rows(trace, drawable(trace))
     places = {
         id(event): (number, row)
         for number, lane in enumerate(lanes)
         for event, row in zip(lane.events, lane.rows, strict=True)
     }
-    events = _outer_first(drawn)
+    events = _outer_first([event for lane in lanes for event in lane.events])
     positions = {id(event): position for position, event in enumerate(events)}
     kinds = [kind_class(event) for event in events]
     present = set(kinds)

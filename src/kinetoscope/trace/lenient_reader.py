@@ -21,6 +21,10 @@ from kinetoscope.trace.unzip import MAX_BYTES, Source, Unusual, unzip
 if TYPE_CHECKING:
     from kinetoscope.trace.findings import Findings
 
+_COSTS = 64
+"""Only this part of the limit on bytes is read here: 32 MiB of JSON took 0.6 GB as Kineto writes it, and
+1.3 GB if it was all small objects."""
+
 _RECORD_AGAIN = "record it again, or take a whole copy of it"
 
 _STRING_OR_WORD = re.compile(
@@ -33,9 +37,15 @@ _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\', re.DOTALL)
 def read_document(source: Source, findings: Findings) -> tuple[list[Any], Any]:
     """The entries of a file's ``traceEvents``, and the value of its ``deviceProperties``.
 
-    Raises :class:`TraceError`, naming the file, for an empty file and for one that is not a trace.
+    Raises :class:`TraceError`, naming the file, if it is empty, no trace, or too large to be read so.
     """
     text, path = _text_of(source, findings), source.path
+    if len(text) > source.max_bytes // _COSTS:
+        raise TraceError(
+            f"{path}: is damaged or not as profilers write it, and to read so large a file event by event "
+            f"may take {_COSTS} times its size in memory; {_RECORD_AGAIN}, or raise the limit "
+            f"(max_bytes, --max-bytes) to {-(-len(text) * _COSTS // 2**30)} GiB."
+        )
     try:
         document = decode_json(text, path, findings)
     except TraceError:

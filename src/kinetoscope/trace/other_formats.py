@@ -45,7 +45,8 @@ _FORMATS: tuple[tuple[bytes, str, str], ...] = (
         _OPEN_IN.format("`nsys stats`, or the program that wrote it"),
     ),
     (rb"NVR\x00", "a report of Nsight Compute", _OPEN_IN.format("Nsight Compute")),
-    (rb".{0,200}(?:NVIDIA Tegra Profiler|QuadD)", f"a file of {_SYSTEMS[0]}", _SYSTEMS[1]),
+    # Each report begins so, by programs that read its version there; NVIDIA does not document it.
+    (rb"NVIDIA Tegra Profiler Report ", f"a file of {_SYSTEMS[0]}", _SYSTEMS[1]),
     (
         rb"\x80[\x02-\x05][\x95}(\]cK]",
         "a pickle, perhaps a snapshot of torch's memory",

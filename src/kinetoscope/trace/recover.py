@@ -95,6 +95,8 @@ def _events(text: str, at: int, findings: Findings) -> tuple[list[Any], int]:
     """The events from ``at`` on, and where their list ends."""
     events: list[Any] = []
     after_event = False
+    following: re.Match[str] | None = None
+    is_searched = False
     while True:
         between = _BETWEEN.match(text, at)
         assert between is not None
@@ -107,7 +109,9 @@ def _events(text: str, at: int, findings: Findings) -> tuple[list[Any], int]:
         after_event = False
         if text[at] == "]":
             return events, at
-        following = _NEXT.search(text, at + 1)
+        # It may be far away, or nowhere: so it is looked for once.
+        if not is_searched or (following and following.start() <= at):
+            following, is_searched = _NEXT.search(text, at + 1), True
         end = text.rindex("{", at, following.end()) if following else len(text)
         if text[at] != "{":
             if following is None:
@@ -117,7 +121,7 @@ def _events(text: str, at: int, findings: Findings) -> tuple[list[Any], int]:
             at = end
             continue
         event = _read(text, at, end)
-        if event is None and '"name"' in text[at:end] and end < at + _LARGEST:
+        if event is None and end < at + _LARGEST and '"name"' in text[at:end]:
             # Another event seems to begin in the name of this one.
             event = _read(text, at, at + _LARGEST)
         event = event or _mend(text, at, end)
@@ -171,7 +175,10 @@ class _Event(NamedTuple):
 def _read(text: str, at: int, end: int) -> _Event | None:
     """The event that begins at ``at`` and ends no later than ``end``; None if the decoder refuses it."""
     # A slice, because an error of the decoder counts the lines of all the text that it was given.
-    piece = text[at:end]
+    size = _LARGEST
+    while at + size < end and _closing(text[at : at + size], 0) is None:
+        size *= 16
+    piece = text[at : min(at + size, end)]
     _constants.clear()
     try:
         value, length = _DECODER.raw_decode(piece)

@@ -29,12 +29,17 @@ MAX_BYTES = 4 * 2**30
 _EVENTS, _BYTES_OF_AN_EVENT = 2**24, 256
 """A file may hold so many events, or one for so many bytes of its limit if that is more."""
 
-_STRETCH, _STRETCHES = 2**26, 64
+_STRETCH, _STRETCHES = 2**25, 128
 """So many bytes may hold no event, or this part of the limit if that is more.  Profilers write a few kB of
 other fields."""
 
 _SUSPECT, _MOST_TIMES = 2**28, 100
-"""A file that unpacks to more than so many bytes and so many times its size is refused; traces reach 35."""
+"""A file that unpacks to more than so many bytes and so many times its size is refused.  Of a hundred traces
+the one of ResNet-50 with stacks has the highest ratio, 35; the others stay below 30."""
+
+_HOLLOW = 2**20
+"""Gzip of more than so many bytes, that unpacks to less than half of them, is hollow: each empty member takes
+20 bytes and as much time as a thousand bytes of JSON."""
 
 _NO_EVENT = 2**23
 """Bytes of a file without any event that are looked at for what they are"""
@@ -188,7 +193,7 @@ class Source:
                 f"{self.path}: unpacks to more than {_MOST_TIMES} times its size, which no trace does; "
                 "if this one does, raise the limit above 4 GiB (max_bytes, --max-bytes)."
             )
-        if made < self.stretch < read:
+        if read > _HOLLOW and 2 * made < read:
             raise self._no_event(read)
 
     def _weigh(self) -> None:

@@ -265,7 +265,7 @@
       const start = layout.startOf(i);
       if (Number.isNaN(start)) return;
       const ends = model.onGpu(i) ? [] : model.caused(i).map(at => layout.endOf(at)).filter(t => !Number.isNaN(t));
-      const end = Math.max(layout.endOf(i), start + 10, ...ends);
+      const end = Math.max(layout.endOf(i), start + 10, -ks.least(ends, t => -t));
       view.remember("event");
       const margin = (end - start) * 0.06;
       view.go(start - margin, end + margin);
@@ -302,7 +302,7 @@
       view.stop();
       if (on) {
         this._before = { ...view, home: view.home, past: view.past };
-        const longest = Math.max(...model.steps.map(step => step.end - step.start));
+        const longest = -ks.least(model.steps, step => step.start - step.end);
         Object.assign(view, { min: 0, max: longest * 1.02, home: { start: 0, end: longest * 1.02 }, past: [] });
       } else {
         const { min, max, home, past } = this._before;

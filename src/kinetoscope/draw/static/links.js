@@ -58,8 +58,8 @@
     // A number per step has events in every step; show those of the step that the figure is about.
     const home = places.filter(i => layout.homeSteps.has(layout.model.stepOf[i]));
     const shown = home.length ? home : places;
-    const start = Math.min(...shown.map(i => layout.startOf(i)));
-    const end = Math.max(...shown.map(i => layout.endOf(i)));
+    const start = ks.least(shown, i => layout.startOf(i));
+    const end = -ks.least(shown, i => -layout.endOf(i));
     if (start < view.start || end > view.end) {
       view.remember("link");
       const margin = (end - start) * 0.1 + 10;

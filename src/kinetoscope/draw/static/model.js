@@ -26,6 +26,16 @@
     return low;
   }
 
+  /**
+   * The least value of a list of any length.  The arguments of a call, as of `Math.min(...list)`, lie on its stack.
+   * @template T @param {ArrayLike<T>} list @param {(each: T) => number} value @returns {number} Infinity for none
+   */
+  function least(list, value) {
+    let found = Infinity;
+    for (let k = 0; k < list.length; k++) found = Math.min(found, value(list[k]));
+    return found;
+  }
+
   class Model {
     /** @param {object} data what a data script holds (see kinetoscope.draw.viewer_data) */
     constructor(data) {
@@ -46,7 +56,7 @@
       this.name = Int32Array.from(events.name);
       this.kind = Uint8Array.from(events.kind);
       this.category = Uint8Array.from(events.category);
-      this.lane = Uint16Array.from(events.lane);
+      this.lane = Int32Array.from(events.lane);
       this.row = Uint16Array.from(events.row);
       this.parent = Int32Array.from(events.parent);
       this.launch = Int32Array.from(events.launch);
@@ -96,8 +106,8 @@
     _placeSteps() {
       /** `end` includes the work that the GPU still had to do, `cpuEnd` does not */
       this.steps = this.data.steps;
-      /** @type {Int16Array} place in steps; -1 for an event outside of all */
-      this.stepOf = new Int16Array(this.count).fill(-1);
+      /** @type {Int32Array} place in steps; -1 for an event outside of all */
+      this.stepOf = new Int32Array(this.count).fill(-1);
       const byCpu = i => {
         for (let k = this.steps.length - 1; k >= 0; k--) {
           if (this.start[i] >= this.steps[k].start) return this.start[i] < this.steps[k].cpuEnd ? k : -1;
@@ -263,4 +273,5 @@
 
   ks.Model = Model;
   ks.firstEndingAfter = firstEndingAfter;
+  ks.least = least;
 })();

@@ -42,7 +42,7 @@
         const sign = descending ? -1 : 1;
         const rows = [...body.rows].map(row => ({ row, value: valueOf(row.cells[k]) }));
         rows.sort((a, b) => sign * (a.value < b.value ? -1 : a.value > b.value ? 1 : 0));
-        body.append(...rows.map(({ row }) => row));
+        for (const { row } of rows) body.append(row);
         for (const each of heads) each.removeAttribute("aria-sort");
         head.setAttribute("aria-sort", descending ? "descending" : "ascending");
       });

@@ -52,9 +52,10 @@
         steps.setAttribute("aria-pressed", String(on));
         overlaid.hidden = !on;
         if (!on) return figure.tell("Steps one after the other.");
-        const lengths = model.steps.map(step => step.end - step.start);
-        const [least, most] = [Math.min(...lengths), Math.max(...lengths)].map(ks.text.formatTime);
-        const text = `${lengths.length} steps on top of each other, each from its own start: ${least} to ${most} long. In each row the first step is at the top.`;
+        const shortest = ks.least(model.steps, step => step.end - step.start);
+        const longest = -ks.least(model.steps, step => step.start - step.end);
+        const [least, most] = [shortest, longest].map(ks.text.formatTime);
+        const text = `${model.steps.length} steps on top of each other, each from its own start: ${least} to ${most} long. In each row the first step is at the top.`;
         figure.tell(text);
         overlaid.textContent = text;
       });
