@@ -27,7 +27,8 @@ def test_a_trace_is_never_replaced(command: str, run: Run, sample: Find, tmp_pat
     before = trace.read_bytes()
     for out in (same, linked, other):
         done = run(*arguments(command, trace, out), "--force")
-        assert done.status == 2 and "trace" in done.err, out
+        said = "holds a trace" if out == other else "is the trace that is read"
+        assert done.status == 2 and said in done.err, out
     assert trace.read_bytes() == other.read_bytes() == before
 
 
