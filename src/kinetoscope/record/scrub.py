@@ -20,7 +20,6 @@ import sysconfig
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
@@ -78,8 +77,8 @@ _PIECE = 2**18
 _MOST_STRINGS = 2**14
 """strings whose scrubbed form is kept: most occur again and again"""
 
-# These two private-use characters mark the text of a number on its way through ``json``.
-_OPEN, _CLOSE = "\ue000", "\ue001"
+_MARK = os.urandom(16).hex()
+"""stands around a number on its way through ``json``; no trace can have it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +151,7 @@ class Scrubber:
         after = self.text(before)
         if after == before and b"\\" not in literal:
             return literal
-        return json.dumps(after, ensure_ascii=False).encode("utf-8", "replace")
+        return _utf8(json.dumps(after, ensure_ascii=False))
 
 
 def scrub_trace(
@@ -252,20 +251,15 @@ def _parted(text: bytes) -> dict[str, bytes]:
 
 def _encoded(value: Any) -> bytes:
     """JSON without spaces of what ``decode_json`` gives; a decimal as it was written."""
-    text = json.dumps(_marked(value), ensure_ascii=False, separators=(",", ":"))
-    return re.sub(f'"{_OPEN}([^"]*){_CLOSE}"', r"\1", text).encode("utf-8", "replace")
+    text = json.dumps(
+        value, default=lambda number: f"{_MARK}{number}{_MARK}", ensure_ascii=False, separators=(",", ":")
+    )
+    return _utf8(re.sub(f'"{_MARK}([^"]*){_MARK}"', r"\1", text))
 
 
-def _marked(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return f"{_OPEN}{value}{_CLOSE}"
-    if isinstance(value, str):
-        return value.translate({ord(_OPEN): None, ord(_CLOSE): None})
-    if isinstance(value, list):
-        return [_marked(item) for item in value]
-    if isinstance(value, dict):
-        return {_marked(key): _marked(item) for key, item in value.items()}
-    return value
+def _utf8(text: str) -> bytes:
+    """The bytes of JSON; half a surrogate pair, which UTF-8 lacks, as JSON writes it."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _cuts(text: bytes) -> Iterator[tuple[int, int]]:
