@@ -1,22 +1,22 @@
 """Mutated real traces through everything that reads one: a short run; and what longer runs have found.
 
-Ten minutes of the same, by hand: ``KINETOSCOPE_FUZZ=600 python -m pytest tests/trace/test_fuzz.py -s``.  What
-it finds is kept as a small file in ``tests/data/fuzz``.
+Ten minutes of the same, by hand: ``KINETOSCOPE_FUZZ=600 python -m pytest tests/trace/test_fuzz.py -s``;
+``tests/fuzz_commands.py`` does it with all commands.  What they find is kept in ``tests/data/fuzz``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gzip
-import json
 import os
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from fuzz_inputs import DATA, seeds, with_other_bytes, with_other_values
 
 from kinetoscope.draw.describe import describe, headline
 from kinetoscope.draw.figure import standalone_svg
@@ -29,24 +29,10 @@ from kinetoscope.measure.summary import busy_by_device, summarize
 from kinetoscope.record.scrub import Scrubber, scrub_trace
 from kinetoscope.trace import TraceError, loads
 
-DATA = Path(__file__).parents[1] / "data"
 FOUND = sorted((DATA / "fuzz").iterdir())
 SECONDS = float(os.environ.get("KINETOSCOPE_FUZZ", "3"))
 SLOWEST = 10.0
 """seconds of CPU for one input of at most 60 kB"""
-
-PIECES = [
-    *('"ph":"B"', '"ph":"E"', '{"ph":', "NaN", "-Infinity", "inf", "null", "true", "1e400", '""', '"'),
-    *("\\", "\\u", "\\ud800", "\0", "\n", "{", "}", "[", "]", ",", '"traceEvents": [', '"args": {'),
-    *("</script>", "\u202e", '"dur": -5', '"ts": "1.5"', '"correlation": "7"', "[" * 50, '{"a":' * 50),
-    *("1" * 400, "9223372036854775807", '{"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 5},'),
-]
-VALUES: list[Any] = [
-    *(None, True, 0, -1, 7, 2**53, 2**63, 2**64, 1e300, 0.0005, 10**400, "", "-1", "1.5", "nan", "stream 7"),
-    *([], {}, [1], {"a": 1}, [[[]]], "\u202e", "\0", "ProfilerStep#3", "kernel", "Memcpy HtoD", "<b>"),
-    "void f<int>(int)",
-]
-KEYS = ["ph", "cat", "name", "pid", "tid", "ts", "dur", "args"]
 
 
 def use(data: bytes) -> None:
@@ -74,72 +60,13 @@ def use(data: bytes) -> None:
     assert page.count("</script>") == 2
     page.encode()
     with contextlib.suppress(TraceError):
-        scrub_trace(data, Scrubber((), ()), "some/file.json")
+        copy = summarize(loads(scrub_trace(data, Scrubber((), ()), "some/file.json"), "a copy"))
+        assert replace(copy, findings=summary.findings) == summary
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
 def test_what_was_found_stays_mended(path: Path) -> None:
     use(path.read_bytes())
-
-
-def seeds() -> list[bytes]:
-    small = [path.read_bytes() for path in sorted((DATA / "small").rglob("*.json*"))]
-    large = [gzip.decompress(path.read_bytes()) for path in sorted((DATA / "traces").glob("*.json.gz"))]
-    return [*small, *(data[:30_000] for data in large), *(data[-30_000:] for data in large)]
-
-
-def with_other_bytes(data: bytes, chance: random.Random) -> bytes:
-    mutated = bytearray(data)
-    for _ in range(chance.choice([1, 1, 2, 5, 20])):
-        at, length = chance.randrange(len(mutated) + 1), chance.choice([1, 2, 20, 400])
-        what = chance.randrange(7)
-        if what == 0 and at < len(mutated):
-            mutated[at] ^= 1 << chance.randrange(8)
-        elif what == 1:
-            del mutated[at : at + length]
-        elif what == 2:
-            mutated[at:at] = mutated[at : at + length]
-        elif what == 3:
-            mutated[at:at] = chance.choice(PIECES).encode()
-        elif what == 4:
-            mutated[at : at + length] = chance.choice(PIECES).encode()
-        elif what == 5:
-            piece = bytes(mutated[at : at + length])
-            del mutated[at : at + length]
-            other = chance.randrange(len(mutated) + 1)
-            mutated[other:other] = piece
-        elif chance.random() < 0.3:
-            del mutated[at:]
-    return bytes(mutated)
-
-
-def with_other_values(data: bytes, chance: random.Random) -> bytes:
-    try:
-        document = json.loads(data, strict=False)
-        events = document if isinstance(document, list) else document["traceEvents"]
-    except (ValueError, RecursionError):
-        return with_other_bytes(data, chance)
-    for _ in range(chance.choice([1, 2, 4, 12])):
-        at = chance.randrange(len(events))
-        event = events[at] = dict(events[at]) if isinstance(events[at], dict) else {}
-        args = event.get("args")
-        what = chance.randrange(6)
-        if what == 0:
-            events.insert(chance.randrange(len(events)), event)
-        elif what == 1:
-            events[at] = chance.choice(VALUES)
-        elif what == 2:
-            event["ph"] = chance.choice("BEXBEXiCbensftMN")
-        elif what == 3 and isinstance(args, dict):
-            key = chance.choice(
-                [*args, "correlation", "stream", "device", "External id", "Python id", "grid"]
-            )
-            event["args"] = {**args, key: chance.choice(VALUES)}
-        elif what == 4:
-            event.pop(chance.choice(KEYS), None)
-        else:
-            event[chance.choice(KEYS)] = chance.choice(VALUES)
-    return json.dumps(document).encode()
 
 
 def test_mutated_traces_are_read_or_refused() -> None:
