@@ -82,7 +82,11 @@ def test_a_damaged_file_has_a_lower_limit() -> None:
     data = b'{"traceEvents":[' + (EVENT + b",") * 300 + b'{"ph":"X"'
     with pytest.raises(TraceError, match=r"damaged .*--max-bytes\) to 1 GiB"):
         loads(data, "t", max_bytes=2**20)
-    assert len(loads(data, "t", max_bytes=2**21).events) == 300
+    assert len(loads(data, "t", max_bytes=2**23).events) == 300
+    objects = data[:-9] + b"{}," * 2000
+    with pytest.raises(TraceError, match=r"damaged .*--max-bytes\) to 1 GiB"):
+        loads(objects, "t", max_bytes=2**23)
+    assert len(loads(objects, "t", max_bytes=2**24).events) == 300
 
 
 def test_an_option_raises_every_limit() -> None:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from kinetoscope.trace.findings import Findings
 
 _COSTS = 64
-"""Only this part of the limit on bytes is read here: 32 MiB of JSON took 0.6 GB as Kineto writes it, and
-1.3 GB if it was all small objects."""
+"""Only this part of the limit on bytes is read here: 32 MiB of JSON took 0.6 GB as Kineto writes it."""
+_SMALLEST = 64
+"""bytes of JSON to an object; traces have 96 or more. 32 MiB of ``{},`` took 1.3 GB."""
 
 _RECORD_AGAIN = "record it again, or take a whole copy of it"
 
@@ -40,11 +41,12 @@ def read_document(source: Source, findings: Findings) -> tuple[list[Any], Any]:
     Raises :class:`TraceError`, naming the file, if it is empty, no trace, or too large to be read so.
     """
     text, path = _text_of(source, findings), source.path
-    if len(text) > source.max_bytes // _COSTS:
+    size = max(len(text), text.count("{") * _SMALLEST)
+    if size > source.max_bytes // _COSTS:
         raise TraceError(
             f"{path}: is damaged or not as profilers write it, and to read so large a file event by event "
             f"may take {_COSTS} times its size in memory; {_RECORD_AGAIN}, or raise the limit "
-            f"(max_bytes, --max-bytes) to {-(-len(text) * _COSTS // 2**30)} GiB."
+            f"(max_bytes, --max-bytes) to {-(-size * _COSTS // 2**30)} GiB."
         )
     try:
         document = decode_json(text, path, findings)
