@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kinetoscope.draw.geometry import Layout
-    from kinetoscope.trace import Event, Trace
+    from kinetoscope.trace import Event, LaneId, Trace
 
 _WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
 _ACTIVITIES = {Kind.KERNEL: ("kernel",), Kind.MEMCPY: ("copy", "copies"), Kind.MEMSET: ("memset",)}
@@ -206,17 +206,29 @@ def facts(event: Event, device_names: Mapping[int, str]) -> Facts:
     device's number to the GPU's name.  The keys are those that Kineto writes into ``args``
     (``libkineto/src/output_json.cpp``), for ops those of torch (``torch/csrc/profiler/collection.cpp``).
     """
-    if event.kind is Kind.KERNEL:
-        pairs = _kernel_facts(event.args)
-    elif event.kind.on_gpu:
-        pairs = _copy_facts(event)
-    elif event.kind is Kind.OP:
-        pairs = _op_facts(event.args)
+    return facts_of(event.kind, event.lane, event.dur, event.args, device_names)
+
+
+def tells_facts(kind: Kind) -> bool:
+    """Return whether :func:`facts_of` may have something to say of the events of a kind that is drawn."""
+    return kind.on_gpu or kind is Kind.OP
+
+
+def facts_of(
+    kind: Kind, lane: LaneId, dur: int, args: Mapping[str, Any], device_names: Mapping[int, str]
+) -> Facts:
+    """As :func:`facts`, of an event's fields; ``dur`` is ns."""
+    if kind is Kind.KERNEL:
+        pairs = _kernel_facts(args)
+    elif kind.on_gpu:
+        pairs = _copy_facts(args, dur)
+    elif kind is Kind.OP:
+        pairs = _op_facts(args)
     else:
         pairs = []
-    if event.lane.stream is not None:
-        pairs.append(("stream", str(event.lane.stream)))
-    device = event.lane.device if event.kind.on_gpu else None
+    if lane.stream is not None:
+        pairs.append(("stream", str(lane.stream)))
+    device = lane.device if kind.on_gpu else None
     if device is not None:
         name = device_names.get(device)
         pairs.append(("device", f"{device}, {name}" if name else str(device)))
@@ -241,14 +253,14 @@ def _kernel_facts(args: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _copy_facts(event: Event) -> list[tuple[str, str]]:
-    size, rate = event.args.get("bytes"), event.args.get("memory bandwidth (GB/s)")
+def _copy_facts(args: Mapping[str, Any], dur: int) -> list[tuple[str, str]]:
+    size, rate = args.get("bytes"), args.get("memory bandwidth (GB/s)")
     if size is None or not _is_number(size):
         return []
     pairs = [("bytes", f"{size} B")]
     if not _is_number(rate):
         # A byte per ns is a GB per s.
-        rate = float(size) / event.dur if event.dur else None
+        rate = float(size) / dur if dur else None
     return pairs if rate is None else [*pairs, ("bandwidth", f"{_short(rate)} GB/s")]
 
 

@@ -10,18 +10,24 @@ import heapq
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import numpy as np
+
 from kinetoscope.draw.geometry import NARROW, WIDE, Arrow, Band, Bar, Lane, Layout, Style, Tick, Window
 from kinetoscope.draw.label import write_labels
 from kinetoscope.draw.palette import kind_class
 from kinetoscope.draw.text_metrics import text_width, truncate
 from kinetoscope.measure.selection import matches
 from kinetoscope.trace import Kind
+from kinetoscope.trace.columns import by_lane, distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from kinetoscope.measure.compare import Change
     from kinetoscope.trace import Event, LaneId, Step, Trace
+    from kinetoscope.trace.columns import Columns
 
 StepChoice: TypeAlias = "int | tuple[int, ...] | Literal['all'] | None"
 """A step's number, several numbers, the whole trace, or (None) one typical step"""
@@ -58,7 +64,13 @@ class TimelineOptions:
 
 def drawable(trace: Trace) -> list[Event]:
     """Return the events that get bars, in the trace's order; what has no right time has no place."""
-    return [event for event in trace.events if event.kind in DRAWN and not event.wrong]
+    return [trace.events[at] for at in drawn_at(trace.columns).tolist()]
+
+
+def drawn_at(columns: Columns) -> NDArray[np.intp]:
+    """Return the positions of the events that get bars."""
+    at = columns.where(*DRAWN)
+    return at[~columns.wrong[at]]
 
 
 def typical_step(steps: list[Step]) -> Step:
@@ -80,7 +92,10 @@ def choose_window(trace: Trace, options: TimelineOptions) -> Window:
         window = _zoomed(trace, options.zoom, steps)
     else:
         ranges = [(step.start, step.end) for step in steps]
-        ranges = ranges or [(event.start, event.end) for event in drawable(trace)] or [(0, 0)]
+        if not ranges:
+            drawn = drawn_at(trace.columns)
+            start = int(trace.columns.start[drawn].min()) if len(drawn) else 0
+            ranges = [(start, int(trace.columns.ends(drawn).max(initial=0)))]
         start, end = min(start for start, _ in ranges), max(end for _, end in ranges)
         window = Window(start, max(end, start + 1), steps)
     if window.dur < options.at_least:
@@ -132,40 +147,48 @@ class LaneRows:
     label: str
     brief: str
     """The label without the GPU's name, for narrow pictures"""
-    events: list[Event]
-    rows: list[int]
-    """The row of each event; 0 is the top one"""
+    at: NDArray[np.intp]
+    """(n) positions of the events in the trace's columns"""
+    rows: NDArray[np.int32]
+    """(n) the row of each event; 0 is the top one"""
 
     @property
     def count(self) -> int:
         """How many rows the lane has."""
-        return max(self.rows) + 1
+        return int(self.rows.max()) + 1
 
 
-def lane_rows(trace: Trace, events: Sequence[Event]) -> list[LaneRows]:
-    """Sort ``events``, which are ``trace``'s in its order, into lanes from top to bottom.
+def lane_rows(trace: Trace) -> list[LaneRows]:
+    """Sort the events that get bars into lanes from top to bottom.
 
-    Pass the events of the whole trace even if only a part is shown: then an event stays on its row when a
-    reader moves away from that part.
+    These are of the whole trace even if only a part is shown: so an event stays on its row when a reader
+    moves away from that part.
     """
-    by_lane: dict[LaneId, list[Event]] = {}
-    for event in events:
-        by_lane.setdefault(event.lane, []).append(event)
-    stepped = {step.event.lane for step in trace.steps}
-    order = sorted(by_lane, key=lambda lane: _lane_order(lane, lane in stepped, by_lane[lane][0].start))
-    threads = sum(not lane.on_gpu for lane in order)
-    devices = len({event.lane.device for event in trace.gpu})
+    columns = trace.columns
+    drawn = drawn_at(columns)
+    inside = [drawn[there] for there in by_lane(columns, drawn)]
+    stepped = {int(columns.lane[step.event]) for step in trace.steps_at}
+    of_gpu = [columns.lanes[n] for n in distinct(columns.lane[columns.on_gpu]).tolist()]
+    devices = len({lane.device for lane in of_gpu})
+    numbers = [int(columns.lane[at[0]]) for at in inside]
+    threads = sum(not columns.lanes[n].on_gpu for n in numbers)
     lanes = []
-    for lane in order:
-        inside = by_lane[lane]
-        rows = _free_rows(inside) if lane.on_gpu else _nested_rows(inside)
+    for n, at in sorted(
+        zip(numbers, inside, strict=True),
+        key=lambda each: _lane_order(
+            columns.lanes[each[0]], each[0] in stepped, int(columns.start[each[1][0]])
+        ),
+    ):
+        lane = columns.lanes[n]
+        rows = (_free_rows if lane.on_gpu else _nested_rows)(columns, at)
         gpu = trace.device_names.get(lane.device, "") if lane.device is not None else ""
         label, brief = (_lane_label(lane, threads, devices, name) for name in (gpu, ""))
-        if deep := sum(row >= MOST_ROWS for row in rows):
-            inside = [event for event, row in zip(inside, rows, strict=True) if row < MOST_ROWS]
-            rows = [row for row in rows if row < MOST_ROWS]
-            label, brief = (f"{each} · {deep} below row {MOST_ROWS} not drawn" for each in (label, brief))
-        lanes.append(LaneRows(lane, label, brief, inside, rows))
+        deep = rows >= MOST_ROWS
+        if deep.any():
+            at, rows = at[~deep], rows[~deep]
+            left = f"{int(deep.sum())} below row {MOST_ROWS} not drawn"
+            label, brief = (f"{each} · {left}" for each in (label, brief))
+        lanes.append(LaneRows(lane, label, brief, at, rows))
     return lanes
 
 
@@ -181,35 +204,48 @@ def _lane_label(lane: LaneId, threads: int, devices: int, name: str) -> str:
     return f"{device}{f' · {name}' if name else ''} · stream {lane.stream}"
 
 
-def _nested_rows(events: list[Event]) -> list[int]:
+def _nested_rows(columns: Columns, at: NDArray[np.intp]) -> NDArray[np.int32]:
     """Put each event of a thread below every event that has not ended when it starts; return the rows.
 
     This goes by time, not by :attr:`Event.parent`: ranges should not cross, but those that do stay apart.
     """
-    order = sorted(range(len(events)), key=lambda i: (events[i].start, -events[i].dur, events[i].index))
-    rows = [0] * len(events)
-    # Ends and rows.  Each event goes below all earlier ones here, so the last active one is the lowest.
-    active: list[tuple[int, int]] = []
-    for i in order:
-        while active and active[-1][0] <= events[i].start:
-            active.pop()
-        rows[i] = active[-1][1] + 1 if active else 0
-        active.append((events[i].end, rows[i]))
-    return rows
+    order = np.lexsort((columns.index[at], -columns.dur[at], columns.start[at]))
+    rows = []
+    # Each event goes below all earlier ones here, so the last active one is the lowest.
+    ends: list[int] = []
+    lowest: list[int] = []
+    for start, end in _spans(columns, at[order]):
+        while ends and ends[-1] <= start:
+            ends.pop()
+            lowest.pop()
+        rows.append(lowest[-1] + 1 if lowest else 0)
+        ends.append(end)
+        lowest.append(rows[-1])
+    return _in_place(order, rows)
 
 
-def _free_rows(events: list[Event]) -> list[int]:
+def _free_rows(columns: Columns, at: NDArray[np.intp]) -> NDArray[np.int32]:
     """Put each activity of a stream on the first free row, so that only an overlap opens a second one."""
-    order = sorted(range(len(events)), key=lambda i: (events[i].start, events[i].index))
-    rows = [0] * len(events)
+    order = np.lexsort((columns.index[at], columns.start[at]))
+    rows = []
     busy: list[tuple[int, int]] = []
     free: list[int] = []
-    for i in order:
-        while busy and busy[0][0] <= events[i].start:
+    for start, end in _spans(columns, at[order]):
+        while busy and busy[0][0] <= start:
             heapq.heappush(free, heapq.heappop(busy)[1])
-        rows[i] = heapq.heappop(free) if free else len(busy)
-        heapq.heappush(busy, (events[i].end, rows[i]))
-    return rows
+        rows.append(heapq.heappop(free) if free else len(busy))
+        heapq.heappush(busy, (end, rows[-1]))
+    return _in_place(order, rows)
+
+
+def _spans(columns: Columns, at: NDArray[np.intp]) -> Iterator[tuple[int, int]]:
+    return zip(columns.start[at].tolist(), columns.ends(at).tolist(), strict=True)
+
+
+def _in_place(order: NDArray[np.intp], rows: list[int]) -> NDArray[np.int32]:
+    placed = np.empty(len(order), np.int32)
+    placed[order] = rows
+    return placed
 
 
 # --- geometry -----------------------------------------------------------------------------------------------
@@ -225,7 +261,7 @@ def lay_out(
     options = options or TimelineOptions()
     style = style or (NARROW if width < 480 else WIDE)
     layout = Layout(width, 0, choose_window(trace, options), style)
-    y = _place_lanes(layout, lane_rows(trace, drawable(trace)))
+    y = _place_lanes(layout, trace)
     if not layout.lanes:
         layout.note = "Nothing was recorded."
         layout.height = 4 * style.font
@@ -246,13 +282,16 @@ def _scale(layout: Layout, ns: int) -> float:
     return layout.style.side + room * min(1.0, max(0.0, share))
 
 
-def _place_lanes(layout: Layout, lanes: list[LaneRows]) -> float:
+def _place_lanes(layout: Layout, trace: Trace) -> float:
     """Add the lanes with anything in the window, and their bars; return the y below the last lane."""
     style, window, y = layout.style, layout.window, 2.0
-    for whole in lanes:
-        seen = [pair for pair in zip(whole.events, whole.rows, strict=True) if _is_seen(pair[0], window)]
-        if not seen:
+    for whole in lane_rows(trace):
+        start, end = trace.columns.start[whole.at], trace.columns.ends(whole.at)
+        there = (start < window.end) & ((end > window.start) | (start == window.start))
+        if not there.any():
             continue
+        events = (trace.events[at] for at in whole.at[there].tolist())
+        seen = list(zip(events, whole.rows[there].tolist(), strict=True))
         if whole.id.on_gpu and layout.lanes and not layout.lanes[-1].id.on_gpu:
             y += style.fan - style.between
         heading = y + style.heading - 5
@@ -265,10 +304,6 @@ def _place_lanes(layout: Layout, lanes: list[LaneRows]) -> float:
         _add_bars(layout, len(layout.lanes) - 1, seen)
         y = top + height + style.between
     return y
-
-
-def _is_seen(event: Event, window: Window) -> bool:
-    return event.start < window.end and (event.end > window.start or event.start == window.start)
 
 
 def _add_bars(layout: Layout, lane: int, seen: list[tuple[Event, int]]) -> None:

@@ -10,8 +10,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from kinetoscope.draw.names import clean
-from kinetoscope.draw.palette import kind_class
-from kinetoscope.draw.table import brief_name
+from kinetoscope.draw.palette import class_of
+from kinetoscope.draw.table import brief_name, event_indexes
 from kinetoscope.measure.advice import advice
 from kinetoscope.measure.printing import printed
 from kinetoscope.measure.steps import step_table, typical, whole_row
@@ -122,9 +122,10 @@ def _kernels(seen: Overview, trace: str) -> str:
         name = f'<code title="{escape(clean(row.name), quote=True)}">{short}</code>'
         if row.launched_by:
             name += f' <span class="ks-unit">{escape(clean(", ".join(row.launched_by)))}</span>'
-        events = " ".join(str(event.index) for event in row.events)
-        kind = f"ks-{kind_class(row.events[0])}" if row.events else ""
-        rows += _row(name, ns, ns / row.share if row.share else 0, kind, f' data-events="{events}"')
+        kind = f"ks-{class_of(row.kind, row.name)}"
+        rows += _row(
+            name, ns, ns / row.share if row.share else 0, kind, f' data-events="{event_indexes(row.events)}"'
+        )
     what = "Kernels that took most, of all kernel time" if of_gpu else "Ops that took most CPU time"
     return _table(what, rows, f' data-trace="{escape(trace, quote=True)}"') if rows else ""
 

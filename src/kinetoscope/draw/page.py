@@ -155,7 +155,8 @@ def _launching_threads(trace: Trace) -> int:
 
 def _lead(trace: Trace) -> str:
     named = trace.device_names
-    used = {lane.device for lane in {event.lane for event in trace.gpu}}
+    columns = trace.columns
+    used = {columns.lanes[n].device for n in distinct(columns.lane[columns.on_gpu]).tolist()}
     # ROCm numbers the GPUs that it lists and those that its kernels ran on in different ways.
     names = [name for number, name in sorted(named.items()) if number in used] or [*named.values()]
     devices = ", ".join(dict.fromkeys(clean(name) for name in names))

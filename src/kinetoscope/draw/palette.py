@@ -103,12 +103,17 @@ CHANGE_LABELS: dict[Change, str] = {
 
 def kind_class(event: Event) -> str:
     """Return the key of :attr:`Theme.kinds` that an event is drawn with."""
-    match event.kind:
+    return class_of(event.kind, event.name)
+
+
+def class_of(kind: Kind, name: str) -> str:
+    """Return the key of :attr:`Theme.kinds` that events of this kind and name are drawn with."""
+    match kind:
         case Kind.KERNEL:
             # A table in a terminal needs no colors, and this module takes a while to load.
             from kinetoscope.kernel_names import is_gemm
 
-            return "gemm" if is_gemm(event.name) else "kernel"
+            return "gemm" if is_gemm(name) else "kernel"
         case Kind.MEMCPY | Kind.MEMSET:
             return "copy"
         case Kind.ANNOTATION | Kind.GPU_ANNOTATION:

@@ -8,11 +8,12 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kinetoscope.draw.names import clean, short_name
-from kinetoscope.draw.palette import kind_class
+from kinetoscope.draw.palette import class_of
 from kinetoscope.draw.text_metrics import terminal_head, terminal_width
 from kinetoscope.measure.printing import UNITS, TimeUnit, column_unit, in_unit, printed
 from kinetoscope.measure.selection import matches
 from kinetoscope.trace import Kind
+from kinetoscope.trace.events import EventsAt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -305,7 +306,8 @@ def _color(row: object) -> list[str]:
     events = _events_of(row)
     if not events or isinstance(events, str):
         return []
-    kinds = {kind_class(event) for event in events}
+    alike = events.alike() if isinstance(events, EventsAt) else {(e.kind, e.name) for e in events}
+    kinds = {class_of(kind, name) for kind, name in alike}
     return ["ks-kind", f"ks-{kinds.pop()}"] if len(kinds) == 1 else []
 
 
@@ -318,7 +320,7 @@ def _events(row: object) -> str:
     events = _events_of(row)
     if not events:
         return ""
-    places = events if isinstance(events, str) else _indexes(events)
+    places = events if isinstance(events, str) else event_indexes(events)
     return f' data-events="{escape(places, quote=True)}"'
 
 
@@ -327,12 +329,14 @@ def event_places(events: Mapping[str, Iterable[Event]]) -> str:
 
     The numbers are the events' indexes in the file.
     """
-    written = {trace: _indexes(of_trace) for trace, of_trace in events.items()}
+    written = {trace: event_indexes(of_trace) for trace, of_trace in events.items()}
     return "; ".join(f"{trace}:{places}" for trace, places in written.items() if places)
 
 
-def _indexes(events: Iterable[Event]) -> str:
-    return " ".join(str(event.index) for event in events)
+def event_indexes(events: Iterable[Event]) -> str:
+    """Write the events' indexes in the file, with spaces between."""
+    indexes = events.indexes() if isinstance(events, EventsAt) else (event.index for event in events)
+    return " ".join(map(str, indexes))
 
 
 def _class(column: Column, texts: Sequence[str]) -> str:

@@ -27,19 +27,28 @@ the static figure has it.
 from __future__ import annotations
 
 import base64
-import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kinetoscope.draw.describe import facts
-from kinetoscope.draw.layout import drawable, lane_rows
+import msgspec
+import numpy as np
+
+from kinetoscope.draw.describe import facts_of, tells_facts
+from kinetoscope.draw.layout import lane_rows
 from kinetoscope.draw.names import clean, forms
-from kinetoscope.draw.palette import KIND_LABELS, kind_class
+from kinetoscope.draw.palette import KIND_LABELS, class_of
 from kinetoscope.measure.launch_queue import Queues
+from kinetoscope.trace.columns import KINDS
+from kinetoscope.trace.fields import NONE, plain_args
 from kinetoscope.trace.nest import OUTER_FIRST
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
     from kinetoscope.draw.describe import Facts
-    from kinetoscope.trace import Event, Trace
+    from kinetoscope.trace import Trace
+    from kinetoscope.trace.columns import Columns
 
 VERSION = 2
 
@@ -61,88 +70,122 @@ def raw_script(data: bytes, *, machine: str, name: str) -> str:
 
 
 def trace_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
-    """What the data script holds, as this module's documentation lists it."""
-    lanes = lane_rows(trace, drawable(trace))
-    places = {
-        id(event): (number, row)
-        for number, lane in enumerate(lanes)
-        for event, row in zip(lane.events, lane.rows, strict=True)
-    }
-    events = _outer_first([event for lane in lanes for event in lane.events])
-    positions = {id(event): position for position, event in enumerate(events)}
-    kinds = [kind_class(event) for event in events]
-    present = set(kinds)
-    labels = {kind: label for kind, label in KIND_LABELS.items() if kind in present}
-    kind_ids = {kind: number for number, kind in enumerate(labels)}
+    """What the data script holds, as this module's documentation lists it; columns are arrays."""
+    columns = trace.columns
+    lanes = lane_rows(trace)
+    drawn = np.concatenate([np.empty(0, np.intp), *(each.at for each in lanes)])
+    lane, row = np.full((2, len(columns)), NONE, np.int32)
+    for number, each in enumerate(lanes):
+        lane[each.at], row[each.at] = number, each.rows
+    at = drawn[_outer_first(columns, drawn)]
+    position = np.full(len(columns) + 1, NONE, np.int32)  # one more, for what NONE points at
+    position[at] = np.arange(len(at))
+    # What is drawn of an event follows from its name and kind.
+    pairs, pair = _numbered_at(columns.name[at].astype(np.int64) * len(KINDS) + columns.kind[at])
+    known = [(columns.names[each // len(KINDS)], KINDS[each % len(KINDS)]) for each in pairs]
+    classes = [class_of(kind, text) for text, kind in known]
+    labels = {kind: label for kind, label in KIND_LABELS.items() if kind in classes}
     # A kernel and a range may have one name, but are not written alike.
-    names, name_ids = _numbered([(clean(e.name), *forms(e.name, e.kind)) for e in events])
-    categories, category_ids = _numbered([event.kind.value for event in events])
-    depths = {id(trace.events[at]): depth for at, depth in Queues(trace.columns).depth.items()}
-    details, detail_ids = _numbered([_details(event, trace, depths.get(id(event), 0)) for event in events])
-    starts = [event.start for event in events]
+    names, name_ids = _numbered((clean(text), *forms(text, kind)) for text, kind in known)
+    categories, category_ids = _numbered(kind.value for _, kind in known)
+    details, detail_ids = _numbered(_details(trace, at))
+    start = columns.start[at]
     return {
         "version": VERSION,
         "machine": machine,
         "name": name,
-        "start": min(starts, default=0),
-        "end": max((event.end for event in events), default=0),
+        "start": int(start[0]) if len(at) else 0,
+        "end": int(columns.ends(at).max(initial=0)),
         "kinds": list(labels),
         "kindLabels": labels,
         "lanes": [
             {
-                "label": clean(lane.label),
-                "brief": clean(lane.brief),
-                "gpu": lane.id.on_gpu,
-                "rows": lane.count,
+                "label": clean(each.label),
+                "brief": clean(each.brief),
+                "gpu": each.id.on_gpu,
+                "rows": each.count,
             }
-            for lane in lanes
+            for each in lanes
         ],
-        "steps": [
-            {"number": step.number, "start": step.start, "end": step.end, "cpuEnd": step.event.end}
-            for step in trace.steps
-        ],
+        "steps": _steps(trace),
         "events": {
-            "index": [event.index for event in events],
-            "name": name_ids,
-            "kind": [kind_ids[kind] for kind in kinds],
-            "category": category_ids,
-            "lane": [places[id(event)][0] for event in events],
-            "row": [places[id(event)][1] for event in events],
-            "start": [start - before for start, before in zip(starts, [0, *starts], strict=False)],
-            "dur": [event.dur for event in events],
-            "parent": [positions.get(id(event.parent), -1) for event in events],
-            "launch": [positions.get(id(event.launch), -1) for event in events],
+            "index": columns.index[at],
+            "name": name_ids[pair],
+            "kind": np.array([list(labels).index(each) for each in classes], np.int32)[pair],
+            "category": category_ids[pair],
+            "lane": lane[at],
+            "row": row[at],
+            "start": np.diff(start, prepend=0),
+            "dur": columns.dur[at],
+            "parent": position[columns.parent[at]],
+            "launch": position[columns.launch[at]],
             "detail": detail_ids,
         },
-        "names": [name[0] if set(name) == {name[0]} else list(name) for name in names],
+        "names": [each[0] if set(each) == {each[0]} else list(each) for each in names],
         "categories": categories,
         "details": details,
     }
 
 
-def _details(event: Event, trace: Trace, ahead: int) -> Facts:
-    """What is known about the event besides its name and times; ``ahead`` of it in its stream's queue."""
-    details = facts(event, trace.device_names)
-    if event.kind.on_gpu and event.launch is not None:
-        details = (*details, ("queue", f"{ahead or 'nothing'} ahead of it when it was launched"))
-    return details
+def _steps(trace: Trace) -> list[dict[str, int]]:
+    columns, steps = trace.columns, []
+    for step in trace.steps_at:
+        start, cpu_end = int(columns.start[step.event]), int(columns.ends(np.array([step.event]))[0])
+        gpu = step.gpu[~columns.wrong[step.gpu]]
+        end = int(columns.ends(gpu).max(initial=cpu_end))
+        steps.append({"number": step.number, "start": start, "end": end, "cpuEnd": cpu_end})
+    return steps
 
 
-def _numbered(values: list[T]) -> tuple[list[T], list[int]]:
+def _details(trace: Trace, at: NDArray[np.intp]) -> Iterator[Facts]:
+    """What is known about each event besides its name and times, and how much was ahead in its queue."""
+    columns, depth = trace.columns, Queues(trace.columns).depth
+    tells = np.array([tells_facts(kind) for kind in KINDS])[columns.kind[at]].tolist()
+    kind, lane, dur = (column[at].tolist() for column in (columns.kind, columns.lane, columns.dur))
+    launch = columns.launch[at].tolist()
+    for n, place in enumerate(at.tolist()):
+        if not tells[n]:
+            yield ()
+            continue
+        # The args are not kept: a trace may have a million of them.
+        args = plain_args(columns.read_args(place))
+        details = facts_of(KINDS[kind[n]], columns.lanes[lane[n]], dur[n], args, trace.device_names)
+        if launch[n] != NONE and KINDS[kind[n]].on_gpu:
+            ahead = depth.get(place, 0)
+            details = (*details, ("queue", f"{ahead or 'nothing'} ahead of it when it was launched"))
+        yield details
+
+
+def _numbered(values: Iterable[T]) -> tuple[list[T], NDArray[np.int32]]:
     """The distinct values in order of appearance, and the place of each value among them; -1 for ``()``."""
     places: dict[T, int] = {}
-    numbers = [-1 if value == () else places.setdefault(value, len(places)) for value in values]
+    each = (NONE if value == () else places.setdefault(value, len(places)) for value in values)
+    numbers = np.fromiter(each, np.int32)
     return list(places), numbers
 
 
-def _outer_first(events: list[Event]) -> list[Event]:
+def _numbered_at(values: NDArray[np.int64]) -> tuple[list[int], NDArray[np.intp]]:
+    """As :func:`_numbered`, for (n) numbers."""
+    distinct, first, number = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), np.intp)
+    place[order] = np.arange(len(order))
+    return distinct[order].tolist(), place[number]
+
+
+def _outer_first(columns: Columns, at: NDArray[np.intp]) -> NDArray[np.intp]:
     """In order of start.  Of events that begin together, the one that holds another comes before it."""
-    return sorted(
-        events, key=lambda event: (event.start, -event.dur, OUTER_FIRST.get(event.kind, 3), event.index)
-    )
+    rank = np.array([OUTER_FIRST.get(kind, 3) for kind in KINDS])[columns.kind[at]]
+    return np.lexsort((columns.index[at], rank, -columns.dur[at], columns.start[at]))
 
 
 def page_json(value: object) -> str:
     """Write JSON that can stand in a page's script element: it holds no ``</script>`` and no ``<!--``."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    # Python's own would hold a string for each number of an array.
+    text = msgspec.json.encode(value, enc_hook=_listed).decode()
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _listed(column: Any) -> list[int]:
+    numbers: list[int] = column.tolist()
+    return numbers

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
+
+from kinetoscope.measure.device import sums
 from kinetoscope.measure.errors import NotMeasured
 from kinetoscope.measure.presence import Presence, need_of
 from kinetoscope.trace import Event, Kind, Trace
+from kinetoscope.trace.columns import CODE, KINDS, among, groups
+from kinetoscope.trace.events import EventsAt
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kinetoscope.trace import StepAt
+    from kinetoscope.trace.columns import Columns
 
 Change = Literal["kept", "slower", "faster", "gone", "new"]
 
@@ -31,9 +41,9 @@ class Pair:
     before: float
     """ns a step, summed over the events of this name; 0 if there are none"""
     after: float
-    events_before: tuple[Event, ...] = ()
+    events_before: Sequence[Event] = ()
     """of all recorded steps"""
-    events_after: tuple[Event, ...] = ()
+    events_after: Sequence[Event] = ()
 
     @property
     def ratio(self) -> float | None:
@@ -99,7 +109,7 @@ class _Named(NamedTuple):
     """a step"""
     time: float = 0.0
     """ns a step"""
-    events: tuple[Event, ...] = ()
+    events: Sequence[Event] = ()
 
 
 def _change(before: _Named, after: _Named) -> Change:
@@ -114,19 +124,34 @@ def _change(before: _Named, after: _Named) -> Change:
 
 def _by_name(trace: Trace, kinds: Sequence[Kind]) -> dict[tuple[Kind, str], _Named]:
     """By kind and name, the medians over all steps; a step without the name counts as 0."""
-    steps = [[*(e for top in step.cpu for e in top.walk()), *step.gpu] for step in trace.steps]
-    by_step: list[dict[tuple[Kind, str], list[Event]]] = []
-    for events in steps or [trace.events]:
-        by_step.append({})
-        for event in events:
-            if event.kind in kinds:
-                by_step[-1].setdefault((event.kind, event.name), []).append(event)
+    columns = trace.columns
+    parts = [_of_step(columns, step) for step in trace.steps_at] or [np.arange(len(columns))]
+    at = np.concatenate(parts)
+    step = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    wanted = among(columns.kind[at], [CODE[kind] for kind in kinds], len(KINDS))
+    at, step = at[wanted], step[wanted]
+    pair = columns.name[at].astype(np.int64) * len(KINDS) + columns.kind[at]
+    # A row for each step that has events of a name and kind: most may be in few of many steps.
+    row, of_row = np.unique(pair * len(parts) + step, return_inverse=True)
+    calls = np.bincount(of_row, minlength=len(row)).tolist()
+    times = sums(columns.dur[at] * ~columns.wrong[at], of_row, len(row)).tolist()
     named = {}
-    for key in dict.fromkeys(key for of_step in by_step for key in of_step):
-        groups = [of_step.get(key, []) for of_step in by_step]
-        calls = median(len(group) for group in groups)
-        time = median(sum(event.dur for event in group if not event.wrong) for group in groups)
-        if calls:
-            all_events = tuple(event for group in groups for event in group)
-            named[key] = _Named(float(calls), float(time), all_events)
+    for rows, there in zip(groups(row // len(parts)), groups(pair), strict=True):
+        count = _median([calls[n] for n in rows.tolist()], len(parts))
+        if count:
+            time = _median([times[n] for n in rows.tolist()], len(parts))
+            name, kind = divmod(int(pair[there[0]]), len(KINDS))
+            named[KINDS[kind], columns.names[name]] = _Named(count, time, EventsAt(trace, at[there]))
     return named
+
+
+def _of_step(columns: Columns, step: StepAt) -> NDArray[np.intp]:
+    on_cpu = columns.with_all_below(step.cpu, step.event)
+    return np.concatenate([on_cpu[on_cpu != step.event], step.gpu])
+
+
+def _median(values: list[int], count: int) -> float:
+    """The median of ``count`` numbers, of which those that are not given are 0."""
+    zeros, values = count - len(values), sorted(values)
+    middle = [values[n - zeros] if n >= zeros else 0 for n in ((count - 1) // 2, count // 2)]
+    return sum(middle) / 2

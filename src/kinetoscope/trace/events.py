@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from kinetoscope.trace.categories import COPIES, GPU_ACTIVITIES, Kind
-from kinetoscope.trace.columns import KINDS
+from kinetoscope.trace.columns import KINDS, distinct
 from kinetoscope.trace.fields import NONE, Args
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Trace:
     @property
     def end(self) -> int:
         """Ns at which the last event ends (0 for an empty trace)"""
-        return max((event.end for event in self.events if not event.wrong), default=0)
+        return int(self.columns.end[~self.columns.wrong].max(initial=0))
 
 
 class EventsAt(Sequence[Event]):
@@ -227,6 +227,17 @@ class EventsAt(Sequence[Event]):
         if isinstance(place, slice):
             return EventsAt(self._trace, self._at[place])
         return self._trace.events[int(self._at[place])]
+
+    def indexes(self) -> list[int]:
+        """The :attr:`Event.index` of each, without building one."""
+        indexes: list[int] = self._trace.columns.index[self._at].tolist()
+        return indexes
+
+    def alike(self) -> set[tuple[Kind, str]]:
+        """Their kinds and names, without building one."""
+        columns = self._trace.columns
+        pairs = distinct(columns.name[self._at].astype("int64") * len(KINDS) + columns.kind[self._at])
+        return {(KINDS[pair % len(KINDS)], columns.names[pair // len(KINDS)]) for pair in pairs.tolist()}
 
 
 def _build_events(columns: Columns) -> list[Event]:
