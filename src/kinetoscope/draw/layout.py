@@ -282,6 +282,15 @@ def _scale(layout: Layout, ns: int) -> float:
     return layout.style.side + room * min(1.0, max(0.0, share))
 
 
+def _scales(layout: Layout, ns: NDArray[np.int64]) -> NDArray[np.float64]:
+    """As :func:`_scale`, for (n) ns."""
+    room = layout.width - 2 * layout.style.side
+    x: NDArray[np.float64] = layout.style.side + room * np.clip(
+        (ns - layout.window.start) / layout.window.dur, 0.0, 1.0
+    )
+    return x
+
+
 def _place_lanes(layout: Layout, trace: Trace) -> float:
     """Add the lanes with anything in the window, and their bars; return the y below the last lane."""
     style, window, y = layout.style, layout.window, 2.0
@@ -290,31 +299,37 @@ def _place_lanes(layout: Layout, trace: Trace) -> float:
         there = (start < window.end) & ((end > window.start) | (start == window.start))
         if not there.any():
             continue
-        events = (trace.events[at] for at in whole.at[there].tolist())
-        seen = list(zip(events, whole.rows[there].tolist(), strict=True))
+        at, rows = whole.at[there], whole.rows[there]
         if whole.id.on_gpu and layout.lanes and not layout.lanes[-1].id.on_gpu:
             y += style.fan - style.between
         heading = y + style.heading - 5
         top = y + style.heading
-        count = max(row for _, row in seen) + 1
+        count = int(rows.max()) + 1
         height = count * style.row - style.gap
         label = whole.label if layout.width >= 480 else whole.brief
         label = truncate(label, layout.width - 2 * style.side, style.font)
         layout.lanes.append(Lane(whole.id, label, top, height, count, heading))
-        _add_bars(layout, len(layout.lanes) - 1, seen)
+        _add_bars(layout, trace, at, rows)
         y = top + height + style.between
     return y
 
 
-def _add_bars(layout: Layout, lane: int, seen: list[tuple[Event, int]]) -> None:
-    style, window = layout.style, layout.window
-    belongs = _belonging(window)
+def _add_bars(layout: Layout, trace: Trace, at: NDArray[np.intp], rows: NDArray[np.int32]) -> None:
+    """Add the bars of the last lane: of the events at positions ``at`` (n), on ``rows`` (n)."""
+    style, columns, lane = layout.style, trace.columns, len(layout.lanes) - 1
+    belongs = _belonging(layout.window)
     right = layout.width - style.side
+    kinds: dict[tuple[Kind, str], str] = {}
     last: dict[int, Bar] = {}
-    for event, row in sorted(seen, key=lambda pair: (pair[0].start, pair[1])):
-        x, end = _scale(layout, event.start), _scale(layout, event.end)
+    order = np.lexsort((rows, columns.start[at]))
+    at = at[order]
+    begins, ends = (_scales(layout, ns).tolist() for ns in (columns.start[at], columns.ends(at)))
+    for place, row, x, end in zip(at.tolist(), rows[order].tolist(), begins, ends, strict=True):
+        event = trace.events[place]
         faded = not belongs(event)
-        kind = kind_class(event)
+        kind = kinds.get((event.kind, event.name)) or kinds.setdefault(
+            (event.kind, event.name), kind_class(event)
+        )
         before = last.get(row)
         tiny = end - x < 1
         same = before is not None and before.w <= style.least and before.kind == kind

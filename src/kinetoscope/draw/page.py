@@ -67,13 +67,14 @@ def page_html(trace: Trace, *, name: str, steps: StepChoice = None, version: str
     of = escape(key, quote=True)
     style = figure_style() + viewer_style() + read_static("page.css", "summary.css")
     script = viewer_script() + without_comments(read_static("page.js"))
+    # First, since no event has been built yet: the figure needs them.
+    media_type, data = _packed(page_json(trace_data(trace, machine=_MACHINE, name=name)))
     figure = draw_figure(
         trace, TimelineOptions(steps=steps), ident="timeline", title=f"Timeline of {name}"
     ).html(
         f"<figcaption>{_figure_caption(trace, steps)}</figcaption>",
         f'<div class="ks-tools" data-trace="{of}"></div>',
     )
-    media_type, data = _packed(page_json(trace_data(trace, machine=_MACHINE, name=name)))
     summary = summarize(trace)
     tables = list(_tables(trace, key))
     links = "".join(

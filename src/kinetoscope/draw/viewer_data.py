@@ -27,6 +27,7 @@ the static figure has it.
 from __future__ import annotations
 
 import base64
+import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -37,12 +38,13 @@ from kinetoscope.draw.layout import lane_rows
 from kinetoscope.draw.names import clean, forms
 from kinetoscope.draw.palette import KIND_LABELS, class_of
 from kinetoscope.measure.launch_queue import Queues
+from kinetoscope.trace import COPIES
 from kinetoscope.trace.columns import KINDS
 from kinetoscope.trace.fields import NONE, plain_args
 from kinetoscope.trace.nest import OUTER_FIRST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -88,7 +90,7 @@ def trace_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
     # A kernel and a range may have one name, but are not written alike.
     names, name_ids = _numbered((clean(text), *forms(text, kind)) for text, kind in known)
     categories, category_ids = _numbered(kind.value for _, kind in known)
-    details, detail_ids = _numbered(_details(trace, at))
+    details, detail_ids = _details(trace, at)
     start = columns.start[at]
     return {
         "version": VERSION,
@@ -137,30 +139,57 @@ def _steps(trace: Trace) -> list[dict[str, int]]:
     return steps
 
 
-def _details(trace: Trace, at: NDArray[np.intp]) -> Iterator[Facts]:
-    """What is known about each event besides its name and times, and how much was ahead in its queue."""
+def _details(trace: Trace, at: NDArray[np.intp]) -> tuple[list[Facts], NDArray[np.intp]]:
+    """What is known about the events besides their names and times, each once; and the place of each (n).
+
+    The args are read in the file's order, and are not kept: a trace may have a million of them.
+    """
     columns, depth = trace.columns, Queues(trace.columns).depth
-    tells = np.array([tells_facts(kind) for kind in KINDS])[columns.kind[at]].tolist()
-    kind, lane, dur = (column[at].tolist() for column in (columns.kind, columns.lane, columns.dur))
-    launch = columns.launch[at].tolist()
-    for n, place in enumerate(at.tolist()):
-        if not tells[n]:
-            yield ()
-            continue
-        # The args are not kept: a trace may have a million of them.
-        args = plain_args(columns.read_args(place))
-        details = facts_of(KINDS[kind[n]], columns.lanes[lane[n]], dur[n], args, trace.device_names)
-        if launch[n] != NONE and KINDS[kind[n]].on_gpu:
-            ahead = depth.get(place, 0)
+    tells = np.flatnonzero(np.array([tells_facts(kind) for kind in KINDS])[columns.kind[at]])
+    tells = tells[np.argsort(columns.index[at[tells]])]
+    known: dict[tuple[object, ...], Facts] = {}
+    numbers: dict[Facts, int] = {}
+    place = np.full(len(at), NONE, np.int64)
+    fields = (
+        column[at[tells]].tolist() for column in (columns.kind, columns.lane, columns.dur, columns.launch)
+    )
+    events = zip(at[tells].tolist(), *fields, columns.args_in_turn(at[tells]), strict=True)
+    for n, (event, code, lane, dur, launch, args) in zip(tells.tolist(), events, strict=True):
+        kind = KINDS[code]
+        key = (code, lane, dur if kind in COPIES else 0, _without_ids(args))
+        details = known.get(key) if key[-1] is not None else None
+        if details is None:
+            details = facts_of(kind, columns.lanes[lane], dur, plain_args(args), trace.device_names)
+            if len(known) < _MOST_KNOWN:
+                known[key] = details
+        if launch != NONE and kind.on_gpu:
+            ahead = depth.get(event, 0)
             details = (*details, ("queue", f"{ahead or 'nothing'} ahead of it when it was launched"))
-        yield details
+        if details:
+            place[n] = numbers.setdefault(details, len(numbers))
+    # In the order in which the events appear.
+    there = place != NONE
+    order, place[there] = _numbered_at(place[there])
+    by_number = list(numbers)
+    return [by_number[number] for number in order], place
+
+
+_MOST_KNOWN = 2**14
+"""Args whose facts are kept: most events have those of many others, but for ids"""
+_ID = re.compile(
+    rb'"(?:correlation|[Ee]xternal id|Ev Idx|Record function id|Sequence number)"\s*:\s*-?\d+\s*,?'
+)
+
+
+def _without_ids(args: Any) -> bytes | None:
+    """The JSON of args without ids, which tell no facts; None if they are not JSON."""
+    return _ID.sub(b"", bytes(args)) if isinstance(args, msgspec.Raw) else None
 
 
 def _numbered(values: Iterable[T]) -> tuple[list[T], NDArray[np.int32]]:
-    """The distinct values in order of appearance, and the place of each value among them; -1 for ``()``."""
+    """The distinct values in order of appearance, and the place of each value among them."""
     places: dict[T, int] = {}
-    each = (NONE if value == () else places.setdefault(value, len(places)) for value in values)
-    numbers = np.fromiter(each, np.int32)
+    numbers = np.fromiter((places.setdefault(value, len(places)) for value in values), np.int32)
     return list(places), numbers
 
 

@@ -171,6 +171,11 @@ class Columns:
         own: NDArray[np.int64] = np.maximum(self.dur - below, 0) * ~self.unfinished
         return own
 
+    def args_in_turn(self, at: NDArray[np.intp]) -> Iterator[Any]:
+        """``read_args`` of the events ``at``, which are in the file's order, in little memory."""
+        in_turn = getattr(self.read_args, "in_turn", None)
+        return in_turn(at) if in_turn is not None else map(self.read_args, at.tolist())
+
     def sum_below(self, values: NDArray[Any]) -> NDArray[Any]:
         """(n) the sum of ``values`` (n) over each event and all below it; 0 for events that do not nest."""
         before = np.append(np.zeros(1, values.dtype), np.cumsum(values[self.nested]))

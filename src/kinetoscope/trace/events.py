@@ -240,6 +240,22 @@ class EventsAt(Sequence[Event]):
         return {(KINDS[pair % len(KINDS)], columns.names[pair // len(KINDS)]) for pair in pairs.tolist()}
 
 
+class _NoEvents(list[Event]):
+    """An empty list that most events share, as most have no children: a list for each would take a third of
+    an event's memory.  It stays empty.
+    """
+
+    __slots__ = ()
+
+    def _refuse(self, *_: Any) -> Any:
+        raise TypeError("this event has none; assign a list of your own")
+
+    append = extend = insert = __iadd__ = _refuse
+
+
+_NO_EVENTS = _NoEvents()
+
+
 def _build_events(columns: Columns) -> list[Event]:
     """The events, in the columns' order, nested and linked."""
     names, lanes = columns.names, columns.lanes
@@ -253,6 +269,8 @@ def _build_events(columns: Columns) -> list[Event]:
             Args(columns.read_args, at),
             index,
             None if correlation == NONE else correlation,
+            children=_NO_EVENTS,
+            activities=_NO_EVENTS,
         )
         for at, (name, kind, start, dur, lane, index, correlation) in enumerate(
             zip(
@@ -271,10 +289,14 @@ def _build_events(columns: Columns) -> list[Event]:
     for at in columns.nested[columns.parent[columns.nested] != NONE].tolist():
         child, outer = events[at], events[parent[at]]
         child.parent = outer
+        if not outer.children:
+            outer.children = []
         outer.children.append(child)
     for at in (columns.launch != NONE).nonzero()[0].tolist():
         activity, call = events[at], events[columns.launch[at]]
         activity.launch = call
+        if not call.activities:
+            call.activities = []
         call.activities.append(activity)
     for at in columns.unfinished.nonzero()[0].tolist():
         events[at].unfinished = True

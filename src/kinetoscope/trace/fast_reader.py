@@ -316,7 +316,7 @@ class _ArgsReader:
         """``bounds``: of each piece its first entry, and where it begins and ends in the document."""
         self._source: Source | None = source
         self._bounds, self._index = bounds, index
-        self._texts: list[bytes] = []
+        self._texts: dict[int, bytes] = {}
         self._raw: dict[int, list[_WithArgs]] = {}
 
     def __call__(self, at: int) -> msgspec.Raw:
@@ -328,10 +328,37 @@ class _ArgsReader:
             events = self._raw[piece] = _ARGS.decode(self._text(piece))
         return events[entry - self._bounds[piece][0]].args
 
+    def in_turn(self, at: NDArray[np.intp]) -> Iterator[msgspec.Raw]:
+        """As :meth:`__call__`, of many events that are given in the file's order; none is kept."""
+        if self._source is None:
+            yield from map(self, at.tolist())
+            return
+        texts = enumerate(_cut(self._source.chunks(2**20), self._bounds))
+        piece = -1
+        events: list[_WithArgs] = []
+        first = np.array([bound[0] for bound in self._bounds])
+        entries = self._index[at]
+        pieces = np.searchsorted(first, entries, "right") - 1
+        for wanted, place in zip(pieces.tolist(), (entries - first[pieces]).tolist(), strict=True):
+            while piece < wanted:
+                piece, text = next(texts)
+                if piece == wanted:
+                    events = _ARGS.decode(text)
+            yield events[place].args
+
     def _text(self, piece: int) -> bytes:
         if self._source is not None:
-            document = b"".join(self._source.chunks(2**20))
-            self._texts = [b"[%b]" % document[start:end] for _, start, end in self._bounds]
+            self._texts = dict(enumerate(_cut(self._source.chunks(2**20), self._bounds)))
             self._source = None
-        text, self._texts[piece] = self._texts[piece], b""
-        return text
+        return self._texts.pop(piece)
+
+
+def _cut(chunks: Iterator[bytes], bounds: list[tuple[int, int, int]]) -> Iterator[bytes]:
+    """Each piece of a document as a list; the document is never held as a whole."""
+    held, at = bytearray(), 0
+    for _, start, end in bounds:
+        while at + len(held) < end and (chunk := next(chunks, b"")):
+            held += chunk
+        yield b"[%b]" % bytes(held[start - at : end - at])
+        del held[: end - at]
+        at = end
