@@ -380,7 +380,7 @@ def _place_arrows(layout: Layout) -> None:
     if not cpu:
         return
     turn = max(lane.y + lane.height for lane in cpu) + 3
-    bar_of = {id(event): bar for bar in layout.bars for event in bar.events}
+    bar_of = {id(event): bar for bar in layout.bars for event in bar.events if event.activities}
     drawn: set[tuple[int, int, int]] = set()
     for bar in layout.bars:
         for activity in bar.events:
