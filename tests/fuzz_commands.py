@@ -52,6 +52,59 @@ EXPRESSIONS = [
     *("median(time(kernels)) == time(kernels)", 'count(ops.like("*")) > 0', "spread(time(ops)) >= 0"),
     *("self_time(ops) <= time(ops)", "idle(steps) >= 0", 'idle(trace, "launch") > ms(1)', "nothing here"),
 ]
+TOKENS = [
+    *(
+        "count",
+        "time",
+        "busy",
+        "idle",
+        "median",
+        "each",
+        "spread",
+        "us",
+        "(",
+        ")",
+        "[",
+        "]",
+        ",",
+        ".",
+        "<=",
+        "==",
+        "not",
+    ),
+    *(
+        "kernels",
+        "ops",
+        "steps",
+        "gpu",
+        "calls",
+        "copies",
+        "trace",
+        "in",
+        '"aten::*"',
+        '"',
+        "9" * 400,
+        "1e300",
+        "-",
+        "**",
+    ),
+    *(
+        "/",
+        "*",
+        "%",
+        "0",
+        "1.5",
+        "if",
+        "else",
+        "and",
+        "lambda",
+        "kernels.like",
+        "steps[0]",
+        "(" * 150,
+        "\u202e",
+        "\0",
+    ),
+]
 
 
 def commands(chance: random.Random, size: int) -> Iterator[list[str]]:
@@ -83,10 +136,15 @@ def commands(chance: random.Random, size: int) -> Iterator[list[str]]:
     yield ["compare", "OTHER", "IN", *chance.choice(forms)]
     yield ["assert", "IN", *chance.sample(EXPRESSIONS, 3), *chance.choice([[], ["--absent-is-zero"]])]
     yield ["assert", "IN", chance.choice(EXPRESSIONS)]
+    yield ["assert", "IN", "--", " ".join(chance.choice(TOKENS) for _ in range(chance.randrange(1, 9)))]
+    yield ["claims", "IN"]
     yield ["scrub", "IN", chance.choice(["OUT.json", "OUT.json.gz"])]
     yield ["api", "IN", "-o", "OUT.html"]
     if chance.random() < 0.1:
         yield ["--strict", chance.choice(["summary", "table"]), "IN"]
+    if chance.random() < 0.2:
+        yield ["show", "-", "--no-open", "-o", "OUT.html"]
+        yield ["summary", "-", "--max-bytes", chance.choice(["1G", str(size or 1), str(size // 2 or 1)])]
 
 
 def api(path: str, out: Path) -> int:
@@ -96,6 +154,8 @@ def api(path: str, out: Path) -> int:
         "\n".join([trace._repr_html_(), *(trace.table(by)._repr_html_() for by in VIEWS)]),
         encoding="utf-8",
     )
+    assert repr(trace) and repr([*trace.events[:9], *trace.steps[:9]])
+    assert all(str(trace.table(by)) and trace.table(by).to_dicts() is not None for by in VIEWS)
     return 0
 
 
@@ -143,15 +203,15 @@ class Runner:
             (self.output / name).unlink()
         return found
 
-    def run(self, words: list[str], name: str = "in.json", other: str = "other.json") -> Ran:
-        """Runs one command to its end."""
+    def run(self, words: list[str], name: str) -> Ran:
+        """Runs one command to its end; ``name`` is that of the file that it reads, or has as its input."""
         out, err, fault = (self.folder / part for part in ("stdout", "stderr", "fault"))
         fault.unlink(missing_ok=True)
         sys.stdout.flush()
         sys.stderr.flush()
         child = os.fork()
         if not child:
-            self._child(self.spelled(words, name, other), out, err, fault)
+            self._child(self.spelled(words, name, "other.json"), self.folder / name, out, err, fault)
         _, status, used = os.wait4(child, 0)
         return Ran(
             words,
@@ -164,9 +224,9 @@ class Runner:
             self.take_output(),
         )
 
-    def _child(self, words: list[str], out: Path, err: Path, fault: Path) -> None:
+    def _child(self, words: list[str], pipe: Path, out: Path, err: Path, fault: Path) -> None:
         try:
-            for number, path in ((0, Path(os.devnull)), (1, out), (2, err)):
+            for number, path in ((0, pipe), (1, out), (2, err)):
                 flags = os.O_RDONLY if not number else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
                 os.dup2(os.open(path, flags, 0o600), number)
             resource.setrlimit(resource.RLIMIT_AS, (self.limit, self.limit))
@@ -260,23 +320,22 @@ def smaller(data: bytes, fails: Callable[[bytes], bool], seconds: float) -> byte
     return b"".join(fewer(pieces, lambda less: tried(b"".join(less))))
 
 
-def keep(folder: Path, stem: str, runner: Runner, ran: Ran, problem: str, data: bytes, ending: str) -> None:
+def keep(folder: Path, stem: str, runner: Runner, ran: Ran, problem: str, name: str) -> None:
     """Keeps an input that failed: as it was, made small, and what was said of it."""
-    said = (
-        f"{problem}\n{' '.join(ran.words)}\n{len(data)} bytes, {ran.cpu:.1f} s of CPU, status {ran.status}\n"
-    )
+    data, other = ((runner.folder / each).read_bytes() for each in (name, "other.json"))
+    said = f"{problem}\n{ran.words} on {name!a}\n{len(data)} bytes, {ran.cpu:.1f} s, status {ran.status}\n"
     said += ran.fault + ran.err.decode("utf-8", "replace")[:3000]
     (folder / f"{stem}.txt").write_text(said, encoding="utf-8", errors="backslashreplace")
-    (folder / f"{stem}{ending}").write_bytes(data)
-    (folder / f"{stem}.other.json").write_bytes((runner.folder / "other.json").read_bytes())
+    (folder / f"{stem}.json").write_bytes(data)
+    (folder / f"{stem}.other.json").write_bytes(other)
     plain, packed = unpacked(data), data[:2] == b"\x1f\x8b"
 
     def fails(less: bytes) -> bool:
-        (runner.folder / f"less{ending}").write_bytes(gzip.compress(less, 1) if packed else less)
-        return problem in problems(runner, ran.words, f"less{ending}", len(less), None)[1]
+        (runner.folder / f"less{name}").write_bytes(gzip.compress(less, 1) if packed else less)
+        return problem in problems(runner, ran.words, f"less{name}", len(less), None)[1]
 
     if fails(plain):
-        (folder / f"{stem}.less.json").write_bytes(smaller(plain, fails, max(15, 40 * ran.cpu)))
+        (folder / f"{stem}.less.json").write_bytes(smaller(plain, fails, 15 if ran.cpu < 1 else 40))
 
 
 def main() -> int:
@@ -295,11 +354,9 @@ def main() -> int:
 
 
 def inputs(options: argparse.Namespace, chance: random.Random) -> Iterator[tuple[bytes, str]]:
-    """Files and how their names end, for as long as was asked."""
+    """Files and their names, for as long as was asked."""
     if options.again:
-        yield from (
-            (path.read_bytes(), ".json.gz" if path.suffix == ".gz" else ".json") for path in options.again
-        )
+        yield from ((path.read_bytes(), path.name) for path in options.again)
         return
     small, large = seeds(SHARED / "corpus", SHARED / "traces"), large_seeds()
     stop = time.monotonic() + options.seconds
@@ -317,8 +374,8 @@ def fuzz(options: argparse.Namespace, runner: Runner) -> int:
     slowest, largest = (0.0, ""), (0, "")
     other = (DATA / "traces" / "geglu_eager.json.gz").read_bytes()
     count = 0
-    for count, (data, ending) in enumerate(inputs(options, chance), 1):
-        name, before = f"in{ending}", None
+    for count, (data, name) in enumerate(inputs(options, chance), 1):
+        before = None
         (runner.folder / name).write_bytes(data)
         (runner.folder / "other.json").write_bytes(other)
         size = len(unpacked(data))
@@ -332,15 +389,8 @@ def fuzz(options: argparse.Namespace, runner: Runner) -> int:
                 found[f"{words[0]}: {problem}"] += 1
                 if found[f"{words[0]}: {problem}"] == 1:
                     print(f"FOUND {words[0]}: {problem} (input {count}, {size} bytes)", flush=True)
-                    keep(
-                        options.keep,
-                        f"{options.seed}-{count}-{len(found)}",
-                        runner,
-                        ran,
-                        problem,
-                        data,
-                        ending,
-                    )
+                    keep(options.keep, f"{options.seed}-{count}-{len(found)}", runner, ran, problem, name)
+        (runner.folder / name).unlink()
         other = data if size < 100_000 else other
         if time.monotonic() > told + 60:
             told = time.monotonic()

@@ -166,6 +166,13 @@ def test_a_picture_of_each_kind(run: Run, sample: Find, tmp_path: Path) -> None:
     assert "ks-marked" in picture
 
 
+def test_names_that_matplotlibs_font_lacks_are_said_in_one_line(run: Run, tmp_path: Path) -> None:
+    trace = written(tmp_path, {"name": "\u65e5\u672c"})
+    assert run("timeline", trace, "-o", tmp_path / "t.svg").err == ""
+    said = "kinetoscope: matplotlib's font has not all characters of the names; an .svg file shows them.\n"
+    assert run("timeline", trace, "-o", tmp_path / "t.png").err == said
+
+
 def test_dark_is_dark_and_width_is_kept(run: Run, sample: Find, tmp_path: Path) -> None:
     pictures = []
     for name, options in (("light", []), ("dark", ["--dark"])):

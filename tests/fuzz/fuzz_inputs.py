@@ -81,6 +81,37 @@ HOSTILE = [
 """Names that would run, control a terminal, compute in a spreadsheet or break a picture, if nobody minded"""
 
 
+FILES = [
+    *(
+        "in",
+        "in.pt.trace",
+        "<script>ks_marker(6)<",
+        '"onload="x',
+        "\x1b[2J\n",
+        "\u202ex",
+        "-x",
+        "%s{0}",
+        "=1+1",
+    ),
+    *("\udcff", "[a]*?", "", "x" * 200, "a b", "~", "$HOME", "\u6f22\u5b57"),
+]
+"""Names of files, without their ending"""
+
+CLAIMS = json.dumps(
+    [
+        {
+            "id": "a",
+            "kind": "claim",
+            "verdict": "holds",
+            "value": "3 µs",
+            "said_by": [],
+            "sentence": "It is.",
+        },
+        {"id": "b", "kind": "reported", "verdict": "fails", "value": "", "said_by": ["x"], "sentence": "So."},
+    ]
+).encode()
+
+
 # --- mutations ----------------------------------------------------------------------------------------------
 
 
@@ -229,22 +260,24 @@ def with_other_structure(data: bytes, chance: random.Random) -> bytes:
 
 
 def mutated(chance: random.Random, small: list[bytes], large: list[bytes]) -> tuple[bytes, str]:
-    """An input, and how the name of its file ends."""
+    """An input, and the name of its file."""
     kind = chance.random()
     if kind < 0.12:
         data = extreme(chance)
         if chance.random() < 0.15:
             data = with_other_bytes(data, chance)
     else:
-        data = chance.choice(large if large and kind > 0.98 else small)
+        data = CLAIMS if kind < 0.14 else chance.choice(large if large and kind > 0.98 else small)
         for _ in range(chance.choice([1, 1, 2])):
             changes = [with_other_bytes, with_other_values, with_other_structure, with_other_structure]
             data = chance.choice(changes)(data, chance)
-    data = data[:LARGEST]
-    if chance.random() < 0.15:
-        packed = gzip.compress(data, 1)
-        return (with_other_bytes(packed, chance) if chance.random() < 0.5 else packed), ".json.gz"
-    return data, chance.choice([".json"] * 9 + [".json.gz"])
+    data, packed = data[:LARGEST], chance.random() < 0.15
+    if packed:
+        data = gzip.compress(data, 1)
+        data = with_other_bytes(data, chance) if chance.random() < 0.5 else data
+    # The name of one in ten says the opposite.
+    ending = ".json.gz" if packed == (chance.random() < 0.9) else ".json"
+    return data, (chance.choice(FILES) if chance.random() < 0.2 else "in") + ending
 
 
 # --- extremes -----------------------------------------------------------------------------------------------

@@ -108,7 +108,12 @@ def judged(ran: Ran, size: int) -> Iterator[str]:
     if ran.status < 0:
         yield f"ended by {signal.Signals(-ran.status).name}"
         return
-    allowed = {0, 2, *([1] if command == "assert" else []), *([3] if "--strict" in ran.words else [])}
+    allowed = {
+        0,
+        2,
+        *([1] if command in ("assert", "claims") else []),
+        *([3] if "--strict" in ran.words else []),
+    }
     if command in ("assert", "compare", "table", "timeline"):
         allowed.add(4)
     if ran.fault:
@@ -126,7 +131,7 @@ def judged(ran: Ran, size: int) -> Iterator[str]:
         yield f"on standard error: {re.sub(r'[0-9]+', 'N', odd)[:90]}"
     if ran.status in (2, 4) and not err:
         yield f"status {ran.status} without a word"
-    if ran.cpu > max(SLOW_ANYWAY, SLOW * size / LARGEST):
+    if ran.cpu > max(SLOW_ANYWAY, SLOW * size / LARGEST) * (3 if command == "api" else 1):
         yield "slow"
     yield from judged_text(err)
     out = ran.out.decode("utf-8", "replace")

@@ -110,9 +110,15 @@ def _draw(layout: Layout, path: Path, title: str, description: str, dark: bool) 
             standalone_svg(layout, title=title, description=description, dark=dark), encoding="utf-8"
         )
     else:
+        import warnings
+
         from kinetoscope.draw.matplotlib_backend import save_timeline
 
-        save_timeline(layout, path, dark=dark)
+        with warnings.catch_warnings(record=True) as lacking:
+            warnings.filterwarnings("always", "Glyph")
+            save_timeline(layout, path, dark=dark)
+        if lacking:
+            note("matplotlib's font has not all characters of the names; an .svg file shows them.")
 
 
 # --- show ---------------------------------------------------------------------------------------------------
