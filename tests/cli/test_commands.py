@@ -601,3 +601,15 @@ def test_every_command_tells_its_options(run: Run) -> None:
     unknown = run("slow")
     assert unknown.status == 2 and unknown.err.count("\n") == 1
     assert set(EXIT_STATUSES) == {0, 1, 2, 3, 4, 70, 130}
+
+
+# --- claims -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "9" * 5000, '[{"value": 1}]', "\ufeff"], ids=lambda text: text[:8]
+)
+def test_what_is_not_claims_json_is_refused(run: Run, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "claims.json"
+    path.write_text(text, encoding="utf-8")
+    assert (done := run("claims", tmp_path)).status == 2 and "is not a claims.json" in done.err

@@ -90,7 +90,7 @@ def run_claims(options: argparse.Namespace) -> int:
             failed += item["kind"] == "claim" and item["verdict"] == "fails"
     except OSError as error:
         raise Refusal(f"{path}: {error.strerror}; build the book first (nox -s docs).") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise Refusal(f"{path} is not a claims.json ({error}); build the book again.") from error
     claims, reported = (sum(item["kind"] == kind for item in items) for kind in ("claim", "reported"))
     say(

@@ -198,7 +198,7 @@ def scrubbed(
     try:
         for key, value in fields.items():
             if key != "traceEvents":
-                names += _names_in({key: json.loads(value)})
+                names += _names_in({key: json.loads(value, parse_int=str)})
     except RecursionError as error:
         raise TraceError(_TOO_DEEP.format(path)) from error
     return _written(fields, scrubber.knowing(*names))
