@@ -753,9 +753,9 @@ def test_axe_finds_nothing_in_an_interactive_timeline(walk, trace, visit) -> Non
 
 BIG = """n => {
   const columns = {index: [], name: [], kind: [], category: [], lane: [], row: [], start: [], dur: [],
-                   parent: [], launch: [], detail: []};
+                   parent: [], launch: [], step: [], detail: []};
   const add = (start, dur, lane, row, name, kind, parent, launch) => {
-    all.push({start, dur, lane, row, name, kind, category: kind, parent, launch, detail: -1});
+    all.push({start, dur, lane, row, name, kind, category: kind, parent, launch, step: -1, detail: -1});
     return all.length - 1;
   };
   const all = [];
@@ -786,7 +786,7 @@ BIG = """n => {
   const names = Array.from({length: 101}, (_, k) => k === 60 ? "cudaLaunchKernel"
     : k < 60 ? [`aten::op_${k}`, `aten::op_${k}`, `op_${k}`]
     : [`void at::native::kernel_${k}<float>(int)`, `kernel_${k}<float>`, `kernel_${k}`]);
-  kinetoscope.data("m/big", {version: 2, machine: "m", name: "big", start: 0, end: before + 10000,
+  kinetoscope.data("m/big", {version: 3, machine: "m", name: "big", start: 0, end: before + 10000,
     kinds: ["op", "call", "gemm", "kernel"], kindLabels: {}, names,
     categories: ["op", "call", "kernel", "kernel"],
     lanes: [{label: "CPU", brief: "CPU", gpu: false, rows: 10},

@@ -52,9 +52,14 @@ def check(trace: Trace) -> None:
     text = data_script(trace, machine="a-machine", name="a_name")
     assert text == data_script(trace, machine="a-machine", name="a_name")
     key, data = read(text)
-    assert key == "a-machine/a_name" == f"{data['machine']}/{data['name']}" and data["version"] == 2
+    assert key == "a-machine/a_name" == f"{data['machine']}/{data['name']}" and data["version"] == 3
     rows = rows_of(data)
     drawn = {event.index: event for event in trace.events if event.kind in DRAWN}
+    steps = {
+        event.index: number
+        for number, step in enumerate(trace.steps)
+        for event in (step.event, *(each for top in step.cpu for each in top.walk()), *step.gpu)
+    }
     assert sorted(row["index"] for row in rows) == sorted(drawn)
     assert [row["start"] for row in rows] == sorted(row["start"] for row in rows)
     assert data["start"] == min((e.start for e in drawn.values()), default=0)
@@ -70,6 +75,7 @@ def check(trace: Trace) -> None:
             pointed_at = None if row[column] < 0 else drawn[rows[row[column]]["index"]]
             assert pointed_at is other
         assert row["parent"] < number
+        assert row["step"] == steps.get(event.index, -1)
         details = facts(event, trace.device_names)
         assert [tuple(pair) for pair in row["detail"]][: len(details)] == list(details)
         lane = data["lanes"][row["lane"]]

@@ -61,6 +61,12 @@ def test_what_was_launched_before_the_recording_is_in_no_step() -> None:
     assert found(trace) == {"no-launch": 8}
 
 
+def test_a_picture_of_a_step_fades_what_is_in_no_step() -> None:
+    picture = lay_out(second("unlaunched_in_steps"), TimelineOptions(steps=2), width=640)
+    kernels = {bar.event.name: bar.faded for bar in picture.bars if bar.event.kind.on_gpu}
+    assert kernels["warm"] and not all(kernels.values())
+
+
 def test_ids_that_start_again_and_a_launch_that_is_lost_in_the_middle() -> None:
     steps = [step(1, 0, 100), step(2, 100, 100)]
     calls = [call(10, 5), call(20, 8), call(110, 10), kernel(30, 1, 5), kernel(40, 1, 8), kernel(120, 1, 10)]
@@ -104,6 +110,9 @@ def test_steps_of_two_processes() -> None:
     with pytest.raises(ExpressionError, match=r"is 2 steps, of processes \[TP00\] 501, \[TP01\] 777"):
         trace.measure("idle(step(3))")
     assert len(lay_out(trace, TimelineOptions(steps=3), width=800).window.steps) == 2
+    assert ("steps", "4", "number 3 of 2 processes, 4 of 2 processes") in summary_lines(
+        trace, summarize(trace)
+    )
 
 
 # --- records that cannot be right ---------------------------------------------------------------------------
@@ -170,6 +179,14 @@ def test_a_length_that_the_file_does_not_allow(dur: int, at: int) -> None:
     assert "of it are of 1 whose times cannot be right" in said["kernel sum"]
     assert [(row.name, row.share) for row in kernel_table(trace)] == [("good", 1.0), (WRONG, 0.0)]
     assert trace.measure("time(kernels) == us(30) and max(kernels) == us(10) and count(kernels) == 4") is True
+
+
+def test_an_activity_that_reaches_over_a_later_one_is_not_impossible() -> None:
+    """As where a recording's kernels are made twice as long: less than half lies behind the later one."""
+    events = [call(0, 1), call(4, 2), kernel(10, 40, 1, "matmul"), kernel(30, 10, 2, "add")]
+    trace = read(*events)
+    assert found(trace) == {"overlapping-stream": 1}
+    assert str(trace.measure('time(kernels["matmul"])')) == "40.0 µs"
 
 
 def test_what_may_overlap_on_a_stream() -> None:

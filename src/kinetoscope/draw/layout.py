@@ -358,8 +358,7 @@ def _belonging(window: Window) -> Callable[[Event], bool]:
         if not ranges:
             return True
         if event.kind.on_gpu:
-            # If its launch is not in the file, nobody can say which step it belongs to.
-            return id(event) in launched or event.launch is None
+            return id(event) in launched
         # An event that encloses a whole step, such as a range around the loop, belongs to it too.
         return any(a <= event.start < b or (event.start <= a and event.end >= b) for a, b in ranges)
 

@@ -3,7 +3,7 @@
 The scripts are classic ones that call ``kinetoscope.data`` and ``kinetoscope.raw``.  A page that was opened
 from a disk can load such a script, but nothing else.
 
-The object given to ``kinetoscope.data``, of version 2::
+The object given to ``kinetoscope.data``, of version 3::
 
     version, machine, name
     start, end   ns at which the first event begins and the last one ends
@@ -17,7 +17,7 @@ The object given to ``kinetoscope.data``, of version 2::
     events       columns of equal length, sorted by start, an event before what is in it:
                  index (among the file's events), name, kind, category, lane, row, start (ns since the
                  start of the event before), dur (ns), parent and launch (places in these columns),
-                 detail (into details); -1 where there is none
+                 step (into steps), detail (into details); -1 where there is none
 
 All text from the trace is clean (:func:`~kinetoscope.draw.names.clean`), so the viewer writes it as it is.
 Everything but Python frames, the profiler's own work, and what lies too deep is in the data, on the row where
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from kinetoscope.trace import Trace
     from kinetoscope.trace.columns import Columns
 
-VERSION = 2
+VERSION = 3
 
 T = TypeVar("T")
 
@@ -92,6 +92,10 @@ def trace_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
     categories, category_ids = _numbered(kind.value for _, kind in known)
     details, detail_ids = _details(trace, at)
     start = columns.start[at]
+    step_of = np.full(len(columns), NONE, np.int32)
+    for number, step in enumerate(trace.steps_at):
+        step_of[columns.with_all_below(step.cpu, step.event)] = number
+        step_of[step.gpu] = number
     return {
         "version": VERSION,
         "machine": machine,
@@ -121,6 +125,7 @@ def trace_data(trace: Trace, *, machine: str, name: str) -> dict[str, Any]:
             "dur": columns.dur[at],
             "parent": position[columns.parent[at]],
             "launch": position[columns.launch[at]],
+            "step": step_of[at],
             "detail": detail_ids,
         },
         "names": [each[0] if set(each) == {each[0]} else list(each) for each in names],

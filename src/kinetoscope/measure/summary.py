@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -71,8 +72,12 @@ def summarize(trace: Trace) -> Summary:
 def summary_lines(trace: Trace, summary: Summary) -> list[tuple[str, str, str]]:
     """The numbers of a summary as texts: each one's name, its value, and what it counts (or nothing)."""
     kinds = ", ".join(f"{number} {kind.value}" for kind, number in kind_counts(trace).items())
-    numbers = ", ".join(str(step.number) for step in trace.steps_at[:12])
-    more = f" and {summary.steps - 12} more" if summary.steps > 12 else ""
+    counts = Counter(step.number for step in trace.steps_at)
+    numbers = ", ".join(
+        str(number) if count == 1 else f"{number} of {count} processes"
+        for number, count in list(counts.items())[:12]
+    )
+    more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
     added = "durations added up"
     kernels = trace.columns.where(Kind.KERNEL)
     wrong = kernels[trace.columns.wrong[kernels]]

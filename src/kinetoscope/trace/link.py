@@ -154,10 +154,11 @@ _BEYOND = 10**9
 def _mark_impossible(columns: Columns, findings: Findings) -> None:
     """Mark GPU activities as ``wrong`` that last longer than the file allows.
 
-    A stream runs in order: an activity is over when a later launch's has ended.  It may still run when the
-    next one begins (programmatic dependent launch).  Activities of one graph may run side by
-    side, and what has no launch, or begins before it, proves nothing.  At the end of the file, an activity
-    may run as long again as all else in it, or :data:`_BEYOND`.
+    A stream runs in order: an activity is over when a later launch's has ended, and one of which more than
+    half lies behind that end is wrong.  It may still run when the next one begins (programmatic dependent
+    launch).  Activities of one graph may run side by side, and what has no launch, or begins before it,
+    proves nothing.  At the end of the file, an activity may run as long again as all else in it, or
+    :data:`_BEYOND`.
     """
     gpu = np.flatnonzero(columns.timed)
     if not len(gpu):
@@ -171,7 +172,8 @@ def _mark_impossible(columns: Columns, findings: Findings) -> None:
         new = np.append(launch[1:] != launch[:-1], True)
         # The first place behind each activity that is of another launch.
         behind = np.minimum.accumulate(np.where(new, np.arange(1, len(at) + 1), len(at))[::-1])[::-1]
-        wrong[at[ends - OVERRUN > soonest[behind]]] = True
+        longer = ends - soonest[behind]
+        wrong[at[(longer > OVERRUN) & (longer > columns.dur[at] // 2)]] = True
     others = np.flatnonzero(~columns.lost & ~columns.on_gpu)
     reached = max(int(columns.start.max()), int(columns.ends(others).max(initial=0)))
     gpu = gpu[~wrong[gpu]]

@@ -287,7 +287,7 @@
       const { model } = this;
       const step = model.stepOf[i];
       if (step >= 0) return this.homeSteps.has(step);
-      if (model.onGpu(i)) return model.launch[i] < 0;
+      if (model.onGpu(i)) return false;
       for (const k of this.homeSteps) {
         if (this._starts[i] <= model.steps[k].start && this._ends[i] >= model.steps[k].cpuEnd) return true;
       }

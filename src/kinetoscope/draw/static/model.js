@@ -39,7 +39,7 @@
   class Model {
     /** @param {object} data what a data script holds (see kinetoscope.draw.viewer_data) */
     constructor(data) {
-      if (data.version !== 2) throw new Error(`timeline data of version ${data.version}: build the page again`);
+      if (data.version !== 3) throw new Error(`timeline data of version ${data.version}: build the page again`);
       const events = data.events;
       const n = events.start.length;
       this.data = data;
@@ -60,6 +60,10 @@
       this.row = Uint16Array.from(events.row);
       this.parent = Int32Array.from(events.parent);
       this.launch = Int32Array.from(events.launch);
+      /** `end` includes the work that the GPU still had to do, `cpuEnd` does not */
+      this.steps = data.steps;
+      /** @type {Int32Array} place in steps; -1 for an event outside of all */
+      this.stepOf = Int32Array.from(events.step);
       this.detail = Int32Array.from(events.detail);
       this.dur = Float64Array.from(events.dur);
       this.start = new Float64Array(n);
@@ -75,7 +79,6 @@
       this._below = grouped(this.parent, n);
       this._started = grouped(this.launch, n);
       this._placeRows();
-      this._placeSteps();
       const last = this.index.reduce((a, b) => Math.max(a, b), -1);
       this._position = new Int32Array(last + 1).fill(-1);
       for (let i = 0; i < n; i++) this._position[this.index[i]] = i;
@@ -99,26 +102,6 @@
         const lane = this.lane[i];
         const row = this.row[i];
         this.rows[lane][row][counts[lane][row]++] = i;
-      }
-    }
-
-    /** Find each event's step: a CPU event's by its start, a GPU activity's by the call that launched it. */
-    _placeSteps() {
-      /** `end` includes the work that the GPU still had to do, `cpuEnd` does not */
-      this.steps = this.data.steps;
-      /** @type {Int32Array} place in steps; -1 for an event outside of all */
-      this.stepOf = new Int32Array(this.count).fill(-1);
-      const byCpu = i => {
-        for (let k = this.steps.length - 1; k >= 0; k--) {
-          if (this.start[i] >= this.steps[k].start) return this.start[i] < this.steps[k].cpuEnd ? k : -1;
-        }
-        return -1;
-      };
-      for (let i = 0; i < this.count; i++) if (!this.lanes[this.lane[i]].gpu) this.stepOf[i] = byCpu(i);
-      for (let i = 0; i < this.count; i++) {
-        if (this.lanes[this.lane[i]].gpu && this.launch[i] >= 0) {
-          this.stepOf[i] = this.stepOf[this.launch[i]];
-        }
       }
     }
 
