@@ -425,7 +425,8 @@ def hostile_names(chance: random.Random, most: int) -> Iterator[Any]:
     for n in range(min(most, 3000)):
         args = {key: text() for key in chance.sample(keys, 3)}
         cat = chance.choice([*CATEGORIES, text()])
-        yield event(n, cat=cat, name=text(), pid=chance.choice([0, 1, text()]), args=args)
+        pid = chance.choice([0, 1, "\ud800", "\udfff", "\ue000", HOSTILE[0]])  # no path: scrub shortens them
+        yield event(n, cat=cat, name=text(), pid=pid, args=args)
         yield from launched(n, text(), n)
         if chance.random() < 0.3:
             name = chance.choice(

@@ -144,6 +144,7 @@ def judged(ran: Ran, size: int) -> Iterator[str]:
             except ValueError:
                 yield "no JSON on standard output"
     elif "--csv" in ran.words:
+        csv.field_size_limit(LARGEST)
         yield from judged_text(out)
         rows = list(csv.reader(io.StringIO(out)))
         if len({len(row) for row in rows}) > 1:
