@@ -272,17 +272,18 @@ def problems(
 
 
 def fewer(items: list[Any], fails: Callable[[list[Any]], bool]) -> list[Any]:
-    """A part of ``items`` that fails as they do."""
+    """A part of ``items`` that fails as they do; the smallest so far, if ``fails`` raises TimeoutError."""
     size = (len(items) + 1) // 2
-    while size:
-        at = 0
-        while at < len(items):
-            less = items[:at] + items[at + size :]
-            if fails(less):
-                items = less
-            else:
-                at += size
-        size //= 2
+    with contextlib.suppress(TimeoutError):
+        while size:
+            at = 0
+            while at < len(items):
+                less = items[:at] + items[at + size :]
+                if fails(less):
+                    items = less
+                else:
+                    at += size
+            size //= 2
     return items
 
 
@@ -302,7 +303,9 @@ def smaller(data: bytes, fails: Callable[[bytes], bool], seconds: float) -> byte
     stop = time.monotonic() + seconds
 
     def tried(data: bytes) -> bool:
-        return time.monotonic() < stop and fails(data)
+        if time.monotonic() > stop:
+            raise TimeoutError
+        return fails(data)
 
     def spelled(around: dict[str, Any], events: list[Any]) -> bytes:
         return json.dumps({**around, "traceEvents": events}).encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,7 +14,7 @@ from kinetoscope.draw.figure import draw_figure, svg
 from kinetoscope.draw.layout import LayoutError, TimelineOptions, lay_out
 from kinetoscope.draw.matplotlib_backend import FADED, draw_timeline, save_timeline, thumbnail
 from kinetoscope.draw.viewer import figure_style
-from kinetoscope.trace import Trace
+from kinetoscope.trace import Trace, loads
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -94,6 +95,13 @@ def test_paper_draws_any_trace(any_trace: Trace, tmp_path: Path) -> None:
     thumbnail(any_trace, tmp_path / "t.png")
     header = (tmp_path / "t.png").read_bytes()[16:24]
     assert (int.from_bytes(header[:4]), int.from_bytes(header[4:])) == (400, 280)
+
+
+def test_paper_refuses_more_lanes_than_it_can_hold(tmp_path: Path) -> None:
+    entries = [{"ph": "X", "cat": "cpu_op", "name": "a", "tid": n, "ts": n, "dur": 1} for n in range(500)]
+    trace = loads(json.dumps(entries).encode(), "made.json")
+    with pytest.raises(LayoutError, match="500 lanes; choose one step or a zoom, or write an"):
+        save_timeline(lay_out(trace, width=340), tmp_path / "x.png")
 
 
 def test_paper_refuses_other_formats(sample, tmp_path: Path) -> None:

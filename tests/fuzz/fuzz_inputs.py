@@ -122,10 +122,15 @@ CLAIMS = json.dumps(
 
 def unpacked(data: bytes) -> bytes:
     """What a gzip file holds, or a little more than :data:`LARGEST` of it."""
-    if data[:2] == b"\x1f\x8b":
-        with contextlib.suppress(zlib.error):
-            return zlib.decompressobj(31).decompress(data, LARGEST + 1)
-    return data
+    if data[:2] != b"\x1f\x8b":
+        return data
+    stream, text = zlib.decompressobj(31), b""
+    with contextlib.suppress(zlib.error):
+        for at in range(0, len(data), 2**12):
+            text += stream.decompress(data[at : at + 2**12], LARGEST + 1 - len(text))
+            if len(text) > LARGEST:
+                break
+    return text or data
 
 
 def parsed(data: bytes) -> tuple[Any, list[Any]]:

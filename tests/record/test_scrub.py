@@ -332,6 +332,14 @@ def test_a_damaged_trace(number: str) -> None:
         scrub_trace(path.read_bytes(), SCRUBBER, str(path))
 
 
+def test_a_damaged_trace_has_the_limit_of_the_reader() -> None:
+    """Events are read one by one here too, which takes many times the size of the file in memory."""
+    data = b'{"traceEvents": [%b{"name": "\\x"}]}' % (b'{"ph": "X"},' * 100)
+    scrub_trace(data, SCRUBBER, "x", max_bytes=2**20)
+    with pytest.raises(TraceError, match="event by event"):
+        scrub_trace(data, SCRUBBER, "x", max_bytes=2**16)
+
+
 def test_scrubbing_twice_changes_nothing() -> None:
     once = scrub_trace((TRACES / "geglu_eager.json.gz").read_bytes(), SCRUBBER, "x")
     assert scrub_trace(once, SCRUBBER, "x") == once

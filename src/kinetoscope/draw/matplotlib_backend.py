@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kinetoscope.draw.geometry import Style
 from kinetoscope.draw.ladder import CPU_HEIGHT, CPU_TOP, GPU_HEIGHT, GPU_TOP, HEIGHT, common_scale
-from kinetoscope.draw.layout import lay_out
+from kinetoscope.draw.layout import LayoutError, lay_out
 from kinetoscope.draw.names import clean
 from kinetoscope.draw.palette import DARK, LIGHT
 
@@ -33,6 +33,8 @@ THUMBNAIL = (400, 280)
 """px"""
 CARD = (1200, 630)
 """px, the size that sites ask for that show a card of a page"""
+MOST_PX = 20_000
+"""the most px that a picture may be high: matplotlib draws no 2**16 pixels, and two to a px"""
 FADED = 0.32
 """Opacity of work of another step; the stylesheet's ``.ks-faded`` has the same"""
 _FONT = "DejaVu Sans"
@@ -95,8 +97,14 @@ def draw_timeline(layout: Layout, *, dark: bool = False) -> Figure:
 def save_timeline(layout: Layout, path: Path | str, *, dark: bool = False, dpi: int = 192) -> None:
     """Write the picture to ``path`` as what its suffix says; the same layout gives the same bytes.
 
-    Raises ValueError for a suffix other than ``.png`` and ``.pdf``.
+    Raises ValueError for a suffix other than ``.png`` and ``.pdf``, and
+    :class:`~kinetoscope.draw.layout.LayoutError` for a picture that matplotlib cannot hold.
     """
+    if layout.height > MOST_PX or layout.width * layout.height > MOST_PX * 1500:
+        raise LayoutError(
+            f"the picture would be {layout.width:.0f} px wide and {layout.height:.0f} px high, for it has "
+            f"{len(layout.lanes)} lanes; choose one step or a zoom, or write an .svg file."
+        )
     _write(draw_timeline(layout, dark=dark), path, "timeline", dpi)
 
 

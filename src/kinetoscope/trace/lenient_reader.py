@@ -41,13 +41,6 @@ def read_document(source: Source, findings: Findings) -> tuple[list[Any], Any]:
     Raises :class:`TraceError`, naming the file, if it is empty, no trace, or too large to be read so.
     """
     text, path = _text_of(source, findings), source.path
-    size = max(len(text), text.count("{") * _SMALLEST)
-    if size > source.max_bytes // _COSTS:
-        raise TraceError(
-            f"{path}: is damaged or not as profilers write it, and to read so large a file event by event "
-            f"may take {_COSTS} times its size in memory; {_RECORD_AGAIN}, or raise the limit "
-            f"(max_bytes, --max-bytes) to {-(-size * _COSTS // 2**30)} GiB."
-        )
     try:
         document = decode_json(text, path, findings)
     except TraceError:
@@ -74,7 +67,7 @@ def read_document(source: Source, findings: Findings) -> tuple[list[Any], Any]:
 def read_text(data: bytes, path: str, findings: Findings, max_bytes: int = MAX_BYTES) -> str:
     """The text of a trace file's bytes, unpacked.
 
-    Raises :class:`TraceError`, naming ``path``, where there is none, or more than ``max_bytes`` of it.
+    Raises :class:`TraceError`, naming ``path``, where there is none, or too much to be read so.
     """
     return _text_of(Source(data, path, max_bytes), findings)
 
@@ -86,15 +79,22 @@ def _text_of(source: Source, findings: Findings) -> str:
     refuse_other_formats(start, source.path)
     source.survey()
     text = _decode(_as_utf8(unzip(source.held(), findings), findings), findings)
-    if text.strip():
-        return text
-    if any(finding.code.startswith("gzip") for finding in findings):
+    if not text.strip():
+        if any(finding.code.startswith("gzip") for finding in findings):
+            raise TraceError(
+                f"{source.path}: the gzip stream is damaged or cut off at its beginning; {_RECORD_AGAIN}."
+            )
         raise TraceError(
-            f"{source.path}: the gzip stream is damaged or cut off at its beginning; {_RECORD_AGAIN}."
+            f"{source.path}: the file is empty (the profiler had not finished writing it?); {_RECORD_AGAIN}."
         )
-    raise TraceError(
-        f"{source.path}: the file is empty (the profiler had not finished writing it?); {_RECORD_AGAIN}."
-    )
+    size = max(len(text), text.count("{") * _SMALLEST)
+    if size > source.max_bytes // _COSTS:
+        raise TraceError(
+            f"{source.path}: is damaged or not as profilers write it, and to read so large a file event by "
+            f"event may take {_COSTS} times its size in memory; {_RECORD_AGAIN}, or raise the limit "
+            f"(max_bytes, --max-bytes) to {-(-size * _COSTS // 2**30)} GiB."
+        )
+    return text
 
 
 def _as_utf8(data: bytes, findings: Findings) -> bytes:
