@@ -60,6 +60,22 @@ def test_it_works_under_its_own_content_security_policy(
     window.context.close()
 
 
+def test_the_viewer_fades_what_python_has_in_no_step(browser, tmp_path: Path) -> None:
+    trace = load(SAMPLE.parents[1] / "small" / "second" / "unlaunched_in_steps.json")
+    path = tmp_path / "page.html"
+    path.write_text(page_html(trace, name="unlaunched"), encoding="utf-8")
+    window = opened(browser, viewport={"width": 1280, "height": 800})
+    window.goto(path.as_uri())
+    window.wait_for_function(FIGURE)
+    belongs = "k => [...k.model.start.keys()].filter(i => k.model.onGpu(i) && k.layout.belongs(i))"
+    shown, home = window.evaluate(
+        f"(k => [({belongs})(k).map(i => k.model.index[i]), [...k.layout.homeSteps]])({FIGURE})"
+    )
+    assert len(home) == 1 and shown == [event.index for event in trace.steps[home[0]].gpu]
+    assert window.faults == []
+    window.context.close()
+
+
 @pytest.fixture(scope="module")
 def packed(browser, tmp_path_factory: pytest.TempPathFactory):
     """A page that embeds its trace gzipped, with a table long enough for a filter."""

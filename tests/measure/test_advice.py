@@ -305,6 +305,21 @@ def test_a_large_pageable_copy_that_the_cpu_waits_for_is_better_pinned() -> None
     assert "synchronize before you read it" in back and "pin_memory" not in back
 
 
+def over_another(what: tuple[str, str]) -> Made:
+    """A step of work, and an activity that ends long after a later one on its stream, as none can."""
+    made = busy(after_a_step(), 20, 110).launch((11, 100), (13, 9_000), stream=9, what=what)
+    return made.launch((101, 102), (103, 104), stream=9).step(2, 10, 110)
+
+
+def test_no_rule_rests_on_times_that_cannot_be_right() -> None:
+    assert said(over_another(("bad", "kernel")))["kernel"].startswith("On the GPU, look at k first: it takes")
+    assert "pageable-copies" not in said(over_another(PAGEABLE))
+    crossing = busy(after_a_step().op("a", 12, 16).op("bad", 14, 60), 65, 110).step(2, 10, 110)
+    assert "nothing was recorded on the CPU" in said(crossing)["late-launches"]
+    loader = busy(after_a_step().op("a", 12, 16).op(LOADING.format("SingleProcess"), 14, 60), 70, 110)
+    assert "data-loader" not in said(loader.step(2, 10, 110))
+
+
 def test_without_a_gpu_the_cpu_is_all_there_is() -> None:
     assert said(Made().op("aten::mm", 0, 100)) == {
         "no-gpu": "There is no GPU activity in the file, so what is here tells of the CPU alone."

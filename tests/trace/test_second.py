@@ -16,7 +16,7 @@ from kinetoscope.draw.layout import TimelineOptions, lay_out
 from kinetoscope.measure.errors import ExpressionError
 from kinetoscope.measure.steps import step_table, whole_row
 from kinetoscope.measure.summary import summarize, summary_lines
-from kinetoscope.measure.tables import WRONG, kernel_table
+from kinetoscope.measure.tables import WRONG, kernel_table, op_table
 from kinetoscope.trace import Trace, loads
 
 SECOND = Path(__file__).parents[1] / "data" / "small" / "second"
@@ -175,6 +175,7 @@ def test_a_length_that_the_file_does_not_allow(dur: int, at: int) -> None:
     assert trace.findings[0].first == "event 7, 'bad'"
     assert (row.busy, row.launch_delay, summary.gpu_span_ns) == (30_000, 5_000, 50_000)
     assert (summary.kernels, summary.kernel_sum_ns) == (4, 30_000 + 1000 * dur)
+    assert (summary.wrong_kernels, summary.wrong_kernel_sum_ns) == (1, 1000 * dur)
     said = {label: what for label, _, what in summary_lines(trace, summary)}
     assert "of it are of 1 whose times cannot be right" in said["kernel sum"]
     assert [(row.name, row.share) for row in kernel_table(trace)] == [("good", 1.0), (WRONG, 0.0)]
@@ -197,6 +198,35 @@ def test_what_may_overlap_on_a_stream() -> None:
         assert found(trace) == {"overlapping-stream": 1} and not trace.columns.wrong.any()
     long = read(call(0, 1), kernel(10, 900_000, 1))
     assert found(long) == {}, "nothing in the file ends after a long kernel, and that is no fault"
+
+
+def op(name: str, ts: float, dur: float, cat: str = "cpu_op") -> dict[str, Any]:
+    return {"cat": cat, "name": name, "pid": 100, "tid": 100, "ts": ts, "dur": dur}
+
+
+def test_an_op_that_crosses_another_is_in_no_statistic() -> None:
+    """``bad`` begins in ``a`` and ends in ``c``, which is right: nothing but ``bad`` speaks against it."""
+    loop = op("loop", 0, 100, "user_annotation")
+    trace = read(loop, op("a", 0, 20), op("bad", 10, 60), op("b", 30, 10), op("c", 60, 30), op("a", 95, 5))
+    assert found(trace) == {"crossing": 2} and trace.findings[0].first == "event 2, 'bad'"
+    assert [each.name for each in trace.events if each.wrong] == ["bad"]
+    assert [(row.name, row.self_cpu) for row in op_table(trace)][::3] == [("c", 30_000), (WRONG, 50_000)]
+    assert trace.measure("max(ops) == us(30) and count(ops) == 5") is True
+    [outer] = trace.annotations
+    assert outer.self_dur == int(trace.columns.self_dur[0]) == 45_000, "100 less a, c and a"
+    alone = read(op("a", 0, 20), op("bad", 10, 5000))
+    assert (whole_row(alone).span, alone.end) == (20_000, 20_000)
+
+
+def test_ranges_and_calls_may_cross() -> None:
+    """Real ones do: asynchronous ranges end on another thread (``hccl``), and fibers share a thread."""
+    for first, second in (("cpu_op", "user_annotation"), ("cuda_runtime", "cuda_runtime")):
+        trace = read(op("a", 0, 20, first), op("b", 10, 60, second))
+        assert found(trace) == {"crossing": 1} and not trace.columns.wrong.any()
+    both = read(
+        op("r", 0, 9, "user_annotation"), op("s", 4, 9, "user_annotation"), op("a", 20, 9), op("b", 25, 9)
+    )
+    assert both.findings[0].first == "event 3, 'b'", "the one that is wrong, not the first that crosses"
 
 
 # --- graphs -------------------------------------------------------------------------------------------------

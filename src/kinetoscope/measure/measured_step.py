@@ -76,7 +76,7 @@ class Measured:
         ends = last == NUMBER["end"]
         loaders = np.array([_LOADER.search(name) is not None for name in columns.names], bool)
         on_cpu = columns.where(Kind.ANNOTATION, Kind.OP)
-        loading = Cover.of(columns, on_cpu[loaders[columns.name[on_cpu]]])
+        loading = Cover.of(columns, on_cpu[loaders[columns.name[on_cpu]] & ~columns.wrong[on_cpu]])
         return Gaps(
             np.minimum(np.maximum(begin, self.start + self.step.lead), end),
             end,
@@ -117,8 +117,9 @@ class Measured:
         return lanes
 
     def on_threads(self, *kinds: Kind) -> NDArray[np.intp]:
-        """Positions of the events of these kinds on the threads that launch work."""
+        """Positions of the events of these kinds, of right times, on the threads that launch work."""
         at = self.columns.where(*kinds)
+        at = at[~self.columns.wrong[at]]
         return at[among(self.columns.lane[at], self.threads, len(self.columns.lanes))]
 
     def meanwhile(self, begin: int, end: int) -> Sentence:

@@ -164,10 +164,10 @@ class Columns:
 
     @cached_property
     def self_dur(self) -> NDArray[np.int64]:
-        """(n) ns outside its children; never below 0, and 0 for unfinished frames"""
+        """(n) ns outside its children of right times; never below 0, and 0 for unfinished frames"""
         below = np.zeros(len(self), np.int64)
         inside = self.parent != NONE
-        np.add.at(below, self.parent[inside], self.dur[inside])
+        np.add.at(below, self.parent[inside], self.dur[inside] * ~self.wrong[inside])
         own: NDArray[np.int64] = np.maximum(self.dur - below, 0) * ~self.unfinished
         return own
 

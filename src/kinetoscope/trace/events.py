@@ -68,8 +68,9 @@ class Event:
 
     @property
     def self_dur(self) -> int:
-        """Ns in this event outside its children; never below 0, and 0 where its end is not known"""
-        return 0 if self.unfinished else max(0, self.dur - sum(child.dur for child in self.children))
+        """Ns outside its children of right times; never below 0, and 0 where its end is not known"""
+        inside = sum(child.dur for child in self.children if not child.wrong)
+        return 0 if self.unfinished else max(0, self.dur - inside)
 
     @property
     def op(self) -> Event | None:

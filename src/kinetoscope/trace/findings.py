@@ -144,12 +144,13 @@ CODES: dict[str, Code] = {
     ),
     "crossing": Code(
         Severity.ASSUMED,
-        "Two events of one thread overlap and neither holds the other; they stand side by side.",
+        "An event of a thread begins in another and ends after it; they stand side by side. An op that does "
+        "this to an op is counted, and takes part in no other statistic; a range or a call may be right.",
     ),
     "overlapping-stream": Code(
         Severity.ASSUMED,
-        "A GPU activity starts before the one before it on its stream ends: their union is less than "
-        "their sum.",
+        "A GPU activity starts before the one before it on its stream ends, as kernels of one graph may, or "
+        "with programmatic dependent launch: their union is less than their sum.",
     ),
     "no-gpu-events": Code(
         Severity.MISSING,

@@ -78,6 +78,10 @@ def nest(columns: Columns, findings: Findings) -> None:
     Also sets what follows from it: ``nested``, ``first``, ``behind`` and ``op``.  Frames are kept apart
     because calls into C that are never closed would swallow the ops after them (pytorch#193440).  Adds to
     ``findings``: ``crossing``, for ops, annotations and calls.
+
+    An op returns before the op around it does, so one that crosses another is marked as ``wrong``, unless
+    that one is wrong itself.  No real trace that we have seen has such ops.  Annotations and calls that
+    cross do occur: asynchronous ranges of ``hccl`` end on another thread, and fibers share a thread.
     """
     ranks = np.array([OUTER_FIRST.get(kind, NONE) for kind in KINDS], np.int8)
     rank = ranks[columns.kind]
@@ -86,7 +90,8 @@ def nest(columns: Columns, findings: Findings) -> None:
     is_frame = columns.kind[order] == CODE[Kind.PYTHON]
     threads = groups(columns.lane[order] * 2 + is_frame)
     columns.parent = np.full(len(columns), NONE, np.int32)
-    crossing: list[int] = []
+    crossing: list[tuple[int, int]] = []
+    """pairs of positions: the event that crosses, and the one that it crosses"""
     for thread in threads:
         at = order[thread]
         start, end = columns.start[at], columns.ends(at)
@@ -95,13 +100,18 @@ def nest(columns: Columns, findings: Findings) -> None:
             in_turn, crosses = parents_in_turn(start.tolist(), end.tolist())
             outer = np.array(in_turn, np.intp)
             if crosses and not is_frame[thread[0]]:
-                crossing += thread[crosses].tolist()
+                crossing += [tuple(pair) for pair in at[np.array(crosses)].tolist()]
         columns.parent[at] = np.where(outer == NONE, NONE, at[outer])
+    is_op = columns.kind == CODE[Kind.OP]
+    for late, early in crossing:
+        columns.wrong[late] |= is_op[late] and is_op[early] and not columns.wrong[early]
     if crossing:
-        findings.add("crossing", columns.place(int(order[min(crossing)])), len(crossing))
+        # The first that is wrong; if none is, the first.
+        culprit = min((not columns.wrong[late], late) for late, _ in crossing)[1]
+        findings.add("crossing", columns.place(culprit), len(crossing))
     columns.nested = order[np.concatenate(threads)].astype(np.int32) if threads else columns.nested
     _set_ranges(columns)
-    columns.op = columns.innermost(columns.kind == CODE[Kind.OP])
+    columns.op = columns.innermost(is_op)
 
 
 def _set_ranges(columns: Columns) -> None:
@@ -155,11 +165,8 @@ def parents_at_once(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray
     return outer if holds.all() else None
 
 
-def parents_in_turn(start: list[int], end: list[int]) -> tuple[list[int], list[int]]:
-    """The parents of the events of a thread as :func:`parents_at_once`, and which events cross others.
-
-    An event is among those that cross once for each event that it overlaps.
-    """
+def parents_in_turn(start: list[int], end: list[int]) -> tuple[list[int], list[tuple[int, int]]]:
+    """The parents of the events of a thread as :func:`parents_at_once`, and which event crosses which."""
     parent, crossing = [NONE] * len(start), []
     # the open events, outermost first
     open_events: list[int] = []
@@ -170,7 +177,7 @@ def parents_in_turn(start: list[int], end: list[int]) -> tuple[list[int], list[i
                 if until <= outer_end + OVERRUN:
                     parent[n] = open_events[-1]
                     break
-                crossing.append(n)
+                crossing.append((n, open_events[-1]))
             elif begin == outer_end == until:
                 # A zero-length event at the very end is inside; an event with a length comes after.
                 parent[n] = open_events[-1]
