@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kinetoscope.trace import Event, Kind, LaneId, Trace, load, loads
+from kinetoscope.trace import Kind, LaneId, Trace, load, loads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,31 +29,48 @@ CPU, STREAM = LaneId(1, 1), LaneId(0, 7, stream=7, device=0)
 
 
 @dataclass
+class Made:
+    """An event of a trace to be made."""
+
+    name: str
+    kind: Kind
+    start: int
+    dur: int
+    args: dict[str, object]
+    index: int
+    launch: Made | None = None
+    launches: bool = False
+
+    @property
+    def lane(self) -> LaneId:
+        return STREAM if self.kind.on_gpu else CPU
+
+
+@dataclass
 class Maker:
     """Collects events and makes a trace of them."""
 
-    events: list[Event] = field(default_factory=list)
+    events: list[Made] = field(default_factory=list)
 
     def add(
-        self, name: str, kind: Kind, start: int, dur: int, launch: Event | None = None, **args: object
-    ) -> Event:
-        lane = STREAM if kind.on_gpu else CPU
-        event = Event(name, kind, start, dur, lane, args, len(self.events), launch=launch)
+        self, name: str, kind: Kind, start: int, dur: int, launch: Made | None = None, **args: object
+    ) -> Made:
+        event = Made(name, kind, start, dur, args, len(self.events), launch)
         if launch is not None:
-            launch.activities.append(event)
+            launch.launches = True
         self.events.append(event)
         return event
 
-    def step(self, number: int, start: int, dur: int) -> Event:
+    def step(self, number: int, start: int, dur: int) -> Made:
         return self.add(f"ProfilerStep#{number}", Kind.ANNOTATION, start, dur)
 
     def trace(self) -> Trace:
         return loads(json.dumps([self._entry(event) for event in self.events]).encode(), "made.json")
 
-    def _entry(self, event: Event) -> dict[str, object]:
+    def _entry(self, event: Made) -> dict[str, object]:
         """The event as in a file; an activity and its call have the call's index as correlation id."""
         args = dict(event.args)
-        if event.launch is not None or event.activities:
+        if event.launch is not None or event.launches:
             args["correlation"] = (event.launch or event).index + 1
         return {
             "ph": "X",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
+import tracemalloc
 
 import pytest
 
 from kinetoscope.draw.describe import describe, headline
+from kinetoscope.draw.figure import standalone_svg
 from kinetoscope.draw.layout import MOST_ROWS, LayoutError, TimelineOptions, lay_out, typical_step
 from kinetoscope.draw.names import clean, short_name
 from kinetoscope.draw.text_metrics import fit, text_width
@@ -133,6 +135,20 @@ def test_a_large_trace_stays_a_small_picture(sample, make) -> None:
     picture = lay_out(make.trace(), width=720)
     assert len(picture.bars) <= 2 * 720, "also where kinds take turns"
     assert sum(1 + len(bar.merged) for bar in picture.bars) == 20_000
+
+
+def test_a_picture_holds_no_args_but_those_it_tells(make) -> None:
+    """Read one by one they would bring the whole file into memory once more, and an object for each event."""
+    for i in range(4_000):
+        make.add("x", Kind.OP, i * 100, 60, **{"Input Dims": [[i]], "filler": "x" * 2_000})
+    make.add("alone", Kind.OP, 10**9, 10**7, **{"Input Dims": [[3, 5]]})
+    trace = make.trace()
+    tracemalloc.start()
+    text = standalone_svg(lay_out(trace, width=720), title="t", description="d")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "[3, 5]" in text, "the shapes of the op that has a bar of its own"
+    assert peak < 4e6, "of a file of 8 MB"
 
 
 @pytest.mark.parametrize(

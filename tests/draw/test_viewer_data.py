@@ -153,9 +153,8 @@ def test_a_row_does_not_change_with_what_is_shown(make) -> None:
 def test_an_event_stands_before_what_is_in_it(make) -> None:
     """Though the file has the inner one first, and both begin at once."""
     for start, dur in ((0, 10), (20, 4)):
-        inner = make.add("aten::inner", Kind.OP, start, dur)
-        outer = make.add("outer", Kind.ANNOTATION, start, 10)
-        inner.parent, outer.children = outer, [inner]
+        make.add("aten::inner", Kind.OP, start, dur)
+        make.add("outer", Kind.ANNOTATION, start, 10)
     trace = make.trace()
     check(trace)
     rows = rows_of(read(data_script(trace, machine="m", name="n"))[1])

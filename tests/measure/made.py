@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any
 
 from kinetoscope.measure.intervals import busy
-from kinetoscope.trace import Event, Kind, LaneId, Trace, loads
+from kinetoscope.trace import Event, Trace, loads
 
 
 def busy_between(events: Iterable[Event], start: int, end: int) -> int:
     """ns between two times (ns) in which at least one of the events ran."""
     ranges = [(max(event.start, start), min(event.end, end)) for event in events]
-    lane = LaneId(0, 7, 7, 0)
-    return busy(Event("", Kind.KERNEL, a, b - a, lane, {}, 0) for a, b in ranges if b > a)
+    return busy(ranged((a, b) for a, b in ranges if b > a))
+
+
+def ranged(ranges: Iterable[tuple[int, int]]) -> Any:
+    """Things with these starts and ends, as events have them."""
+    return [SimpleNamespace(start=start, end=end) for start, end in ranges]
 
 
 class Made:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kinetoscope.measure.intervals import busy, covered, span
-from kinetoscope.trace import Event, Kind, LaneId
 
-from .made import Made
+from .made import Made, ranged
 
-LANE = LaneId(0, 7, 7, 0)
 RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 25)), max_size=12)
 
 
-def events(ranges: list[tuple[int, int]]) -> list[Event]:
-    return [Event("k", Kind.KERNEL, start, dur, LANE, {}, n) for n, (start, dur) in enumerate(ranges)]
+def events(ranges: list[tuple[int, int]]) -> Any:
+    return ranged((start, start + dur) for start, dur in ranges)
 
 
 @given(RANGES)

@@ -15,7 +15,8 @@ from kinetoscope.measure import printing
 from kinetoscope.measure.errors import ExpressionError, UnitError
 from kinetoscope.measure.printing import brief_time, format_time, printed
 from kinetoscope.measure.quantity import PURE, UNITS, Quantity
-from kinetoscope.trace import Event, Kind, LaneId
+
+from .made import Made
 
 NUMBERS = st.integers(-(10**6), 10**6)
 UNIT = st.sampled_from(sorted(UNITS))
@@ -169,7 +170,7 @@ def test_plain_numbers_and_units() -> None:
 
 
 def test_events_and_steps_go_along() -> None:
-    a, b = (Event(name, Kind.OP, 0, 1, LaneId(1, 1), {}, 0) for name in "ab")
+    a, b = Made().op("a", 0, 1).op("b", 1, 2).trace().events
     one = Quantity.over_steps([("s1", 10), ("s2", 20), ("s3", 90)], "ns", [a])
     two = Quantity.over_steps([("s1", 5), ("s2", 5), ("s3", 9)], "ns", [b, a])
     assert (one.value, two.value) == (20, 5)

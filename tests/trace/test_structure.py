@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tracemalloc
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -150,6 +151,17 @@ def test_steps_of_2021_are_annotations(made: Made) -> None:
     trace = made({"name": "ProfilerStep#3", "cat": "Operator", "ts": 0, "dur": 10})
     assert [event.kind for event in trace.events] == [Kind.ANNOTATION]
     assert trace.steps[0].number == 3
+
+
+def test_an_event_is_a_view_that_takes_little_memory(made: Made) -> None:
+    """A picture of a whole trace looks at every event, of which there may be a million."""
+    trace = made(*({"name": "a", "ts": n, "dur": 1} for n in range(10_000)))
+    tracemalloc.start()
+    sum(event.dur + len(event.children) + len(event.activities) for event in trace.events)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 150 * len(trace.events)
+    assert trace.events[7] is trace.events[7] and trace.events[7].args is trace.events[7].args
 
 
 _RANGES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=12)

@@ -268,6 +268,8 @@ def lay_out(
         return layout
     _mark(layout, options)
     _place_arrows(layout)
+    # Only a bar of one event tells more than its names and times.
+    trace.read_args(bar.event for bar in layout.bars if not bar.merged)
     write_labels(layout)
     _place_bands(layout, trace)
     _place_ticks(layout)
@@ -319,17 +321,16 @@ def _add_bars(layout: Layout, trace: Trace, at: NDArray[np.intp], rows: NDArray[
     style, columns, lane = layout.style, trace.columns, len(layout.lanes) - 1
     belongs = _belonging(layout.window)
     right = layout.width - style.side
-    kinds: dict[tuple[Kind, str], str] = {}
+    kinds: dict[tuple[int, int], str] = {}
     last: dict[int, Bar] = {}
     order = np.lexsort((rows, columns.start[at]))
     at = at[order]
     begins, ends = (_scales(layout, ns).tolist() for ns in (columns.start[at], columns.ends(at)))
-    for place, row, x, end in zip(at.tolist(), rows[order].tolist(), begins, ends, strict=True):
+    alike = zip(columns.kind[at].tolist(), columns.name[at].tolist(), strict=True)
+    for place, like, row, x, end in zip(at.tolist(), alike, rows[order].tolist(), begins, ends, strict=True):
         event = trace.events[place]
         faded = not belongs(event)
-        kind = kinds.get((event.kind, event.name)) or kinds.setdefault(
-            (event.kind, event.name), kind_class(event)
-        )
+        kind = kinds.get(like) or kinds.setdefault(like, kind_class(event))
         before = last.get(row)
         tiny = end - x < 1
         same = before is not None and before.w <= style.least and before.kind == kind

@@ -18,7 +18,7 @@ from kinetoscope.measure.printing import printed
 from kinetoscope.measure.steps import communication
 from kinetoscope.trace import Kind
 from kinetoscope.trace.columns import CODE, distinct
-from kinetoscope.trace.fields import NONE, Args
+from kinetoscope.trace.fields import NONE, plain_args
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -388,7 +388,8 @@ def _pageable_copies(measured: Measured) -> Sentence | None:
     if not measured.is_worth(time):
         return None
     longest = at[np.argmax(waited)]
-    size = Args(columns.read_args, int(longest)).get("bytes")
+    [args] = columns.args_in_turn(np.array([longest]))
+    size = plain_args(args).get("bytes")
     if isinstance(size, int) and size <= STAGED:
         return None
     name = columns.names[columns.name[longest]]

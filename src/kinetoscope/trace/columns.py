@@ -162,6 +162,34 @@ class Columns:
             return gpu
         return gpu[among(self.device[self.lane[gpu]], self.device[self.lane[own]], len(self.lanes))]
 
+    def children(self, at: int) -> NDArray[np.int32]:
+        """Positions of the events that an event holds and nothing in it holds, in order."""
+        below, first = self._below
+        return below[first[at] : first[at + 1]]
+
+    def activities(self, at: int) -> NDArray[np.int32]:
+        """Positions of the GPU activities that a call started, in order of start."""
+        started, first = self._started
+        return started[first[at] : first[at + 1]]
+
+    @cached_property
+    def _below(self) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        return self._grouped(self.nested, self.parent)
+
+    @cached_property
+    def _started(self) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        return self._grouped(np.arange(len(self), dtype=np.int32), self.launch)
+
+    def _grouped(
+        self, at: NDArray[np.int32], by: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        """Those of ``at`` that have another event in ``by`` (n), together by that one; and (n + 1) at which
+        place the group of each begins.
+        """
+        at = at[by[at] != NONE]
+        at = at[np.argsort(by[at], kind="stable")]
+        return at, np.searchsorted(by[at], np.arange(len(self) + 1, dtype=np.int32))
+
     @cached_property
     def self_dur(self) -> NDArray[np.int64]:
         """(n) ns outside its children of right times; never below 0, and 0 for unfinished frames"""

@@ -7,18 +7,19 @@ trace, so that it stays readable and exact however large the clock in the file w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
+
 from kinetoscope.trace.categories import COPIES, GPU_ACTIVITIES, Kind
 from kinetoscope.trace.columns import KINDS, distinct
-from kinetoscope.trace.fields import NONE, Args
+from kinetoscope.trace.fields import NONE, plain_args
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from kinetoscope.trace.columns import Columns
@@ -27,35 +28,98 @@ if TYPE_CHECKING:
     from kinetoscope.trace.steps import StepAt
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Event:
-    """One complete ("X") event of a trace."""
+    """One complete ("X") event of a trace: a view of its place in the trace's columns.
 
-    name: str
-    kind: Kind
-    start: int
-    """ns since the earliest event of the trace"""
-    dur: int
-    """ns"""
-    lane: LaneId
-    args: Mapping[str, Any]
-    """the event's own ``args``, as in the file (numbers with a fraction as float)"""
-    index: int
-    """position among the file's events"""
-    correlation: int | None = None
-    parent: Event | None = field(default=None)
-    """the innermost CPU event (op, annotation or call) on the same thread that encloses this one"""
-    children: list[Event] = field(default_factory=list)
-    launch: Event | None = field(default=None)
-    """GPU activity -> the runtime call that started it (None: its launch is not in the file)"""
-    activities: list[Event] = field(default_factory=list)
-    """runtime call -> the GPU activities it started, in order of start"""
-    named_op: Event | None = field(default=None)
-    """the op that the External id names, set only where nesting gives none"""
-    wrong: bool = False
-    """whether its time or its length cannot be right: no statistic but a count has it"""
-    unfinished: bool = False
-    """whether it is a Python frame whose end the profiler missed: ``dur`` goes up to the next frame"""
+    A trace has each event once, so that two of them can be compared with ``is``.
+    """
+
+    __slots__ = ("_at", "_trace")
+
+    def __init__(self, trace: Trace, at: int) -> None:
+        self._trace, self._at = trace, at
+
+    @property
+    def name(self) -> str:
+        columns = self._trace.columns
+        return columns.names[int(columns.name[self._at])]
+
+    @property
+    def kind(self) -> Kind:
+        return KINDS[int(self._trace.columns.kind[self._at])]
+
+    @property
+    def start(self) -> int:
+        """Ns since the earliest event of the trace"""
+        return int(self._trace.columns.start[self._at])
+
+    @property
+    def dur(self) -> int:
+        """Ns"""
+        return int(self._trace.columns.dur[self._at])
+
+    @property
+    def lane(self) -> LaneId:
+        columns = self._trace.columns
+        return columns.lanes[int(columns.lane[self._at])]
+
+    @property
+    def args(self) -> Mapping[str, Any]:
+        """The event's own ``args``, as in the file (numbers with a fraction as float)"""
+        return self._trace.args_at(self._at)
+
+    @property
+    def index(self) -> int:
+        """Position among the file's events"""
+        return int(self._trace.columns.index[self._at])
+
+    @property
+    def correlation(self) -> int | None:
+        number = int(self._trace.columns.correlation[self._at])
+        return None if number == NONE else number
+
+    @property
+    def parent(self) -> Event | None:
+        """The innermost CPU event (op, annotation or call) on the same thread that encloses this one"""
+        return self._other(self._trace.columns.parent)
+
+    @property
+    def children(self) -> list[Event]:
+        return self._others(self._trace.columns.children(self._at))
+
+    @property
+    def launch(self) -> Event | None:
+        """GPU activity -> the runtime call that started it (None: its launch is not in the file)"""
+        return self._other(self._trace.columns.launch)
+
+    @property
+    def activities(self) -> list[Event]:
+        """Runtime call -> the GPU activities it started, in order of start"""
+        return self._others(self._trace.columns.activities(self._at))
+
+    @property
+    def named_op(self) -> Event | None:
+        """The op that the External id names, set only where nesting gives none"""
+        op = self._trace.columns.named_op.get(self._at)
+        return None if op is None else self._trace.events[op]
+
+    @property
+    def wrong(self) -> bool:
+        """Whether its time or its length cannot be right: no statistic but a count has it"""
+        return bool(self._trace.columns.wrong[self._at])
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether it is a Python frame whose end the profiler missed: ``dur`` goes up to the next frame"""
+        return bool(self._trace.columns.unfinished[self._at])
+
+    def _other(self, column: NDArray[np.int32]) -> Event | None:
+        at = column[self._at]
+        return None if at == NONE else self._trace.events[at]
+
+    def _others(self, at: NDArray[np.int32]) -> list[Event]:
+        events = self._trace.events
+        return [events[each] for each in at.tolist()]
 
     def __repr__(self) -> str:
         name = self.name if len(self.name) <= 80 else f"{self.name[:79]}…"
@@ -159,7 +223,24 @@ class Trace:
     @cached_property
     def events(self) -> list[Event]:
         """Every complete event, in the order of ``columns``"""
-        return _build_events(self.columns)
+        return [Event(self, at) for at in range(len(self.columns))]
+
+    @cached_property
+    def _args(self) -> dict[int, Mapping[str, Any]]:
+        return {}
+
+    def args_at(self, at: int) -> Mapping[str, Any]:
+        """The ``args`` of the event at a position in ``columns``; they are read once."""
+        if at not in self._args:
+            self._args[at] = plain_args(self.columns.read_args(at))
+        return self._args[at]
+
+    def read_args(self, events: Iterable[Event]) -> None:
+        """Read the ``args`` of these events ahead, in much less memory than one after the other."""
+        at = np.array([event._at for event in events if event._at not in self._args], np.intp)
+        at = at[np.argsort(self.columns.index[at])]
+        for each, args in zip(at.tolist(), self.columns.args_in_turn(at), strict=True):
+            self._args[each] = plain_args(args)
 
     @cached_property
     def steps(self) -> list[Step]:
@@ -175,7 +256,7 @@ class Trace:
 
     def of(self, *kinds: Kind) -> list[Event]:
         """The events of these kinds."""
-        return [event for event in self.events if event.kind in kinds]
+        return [self.events[at] for at in self.columns.where(*kinds).tolist()]
 
     @property
     def ops(self) -> list[Event]:
@@ -239,70 +320,3 @@ class EventsAt(Sequence[Event]):
         columns = self._trace.columns
         pairs = distinct(columns.name[self._at].astype("int64") * len(KINDS) + columns.kind[self._at])
         return {(KINDS[pair % len(KINDS)], columns.names[pair // len(KINDS)]) for pair in pairs.tolist()}
-
-
-class _NoEvents(list[Event]):
-    """An empty list that most events share, as most have no children: a list for each would take a third of
-    an event's memory.  It stays empty.
-    """
-
-    __slots__ = ()
-
-    def _refuse(self, *_: Any) -> Any:
-        raise TypeError("this event has none; assign a list of your own")
-
-    append = extend = insert = __iadd__ = _refuse
-
-
-_NO_EVENTS = _NoEvents()
-
-
-def _build_events(columns: Columns) -> list[Event]:
-    """The events, in the columns' order, nested and linked."""
-    names, lanes = columns.names, columns.lanes
-    events = [
-        Event(
-            names[name],
-            KINDS[kind],
-            start,
-            dur,
-            lanes[lane],
-            Args(columns.read_args, at),
-            index,
-            None if correlation == NONE else correlation,
-            children=_NO_EVENTS,
-            activities=_NO_EVENTS,
-        )
-        for at, (name, kind, start, dur, lane, index, correlation) in enumerate(
-            zip(
-                columns.name.tolist(),
-                columns.kind.tolist(),
-                columns.start.tolist(),
-                columns.dur.tolist(),
-                columns.lane.tolist(),
-                columns.index.tolist(),
-                columns.correlation.tolist(),
-                strict=True,
-            )
-        )
-    ]
-    parent = columns.parent.tolist()
-    for at in columns.nested[columns.parent[columns.nested] != NONE].tolist():
-        child, outer = events[at], events[parent[at]]
-        child.parent = outer
-        if not outer.children:
-            outer.children = []
-        outer.children.append(child)
-    for at in (columns.launch != NONE).nonzero()[0].tolist():
-        activity, call = events[at], events[columns.launch[at]]
-        activity.launch = call
-        if not call.activities:
-            call.activities = []
-        call.activities.append(activity)
-    for at in columns.unfinished.nonzero()[0].tolist():
-        events[at].unfinished = True
-    for at in columns.wrong.nonzero()[0].tolist():
-        events[at].wrong = True
-    for at, op in columns.named_op.items():
-        events[at].named_op = events[op]
-    return events

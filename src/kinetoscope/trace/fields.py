@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
 from typing import Any
@@ -169,34 +169,3 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if kind is dict:
         return {key: _plain(item, depth + 1) for key, item in value.items()}
     return value
-
-
-class Args(Mapping[str, Any]):
-    """The ``args`` of event ``at``, read and decoded when somebody looks."""
-
-    __slots__ = ("_at", "_decoded", "_read")
-
-    def __init__(self, read: Callable[[int], Any], at: int) -> None:
-        self._read: Callable[[int], Any] | None = read
-        self._at = at
-        self._decoded: Mapping[str, Any] = {}
-
-    def _whole(self) -> Mapping[str, Any]:
-        if self._read is not None:
-            self._decoded, self._read = plain_args(self._read(self._at)), None
-        return self._decoded
-
-    def __getitem__(self, key: str) -> Any:
-        return self._whole()[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._whole())
-
-    def __len__(self) -> int:
-        return len(self._whole())
-
-    def __repr__(self) -> str:
-        return repr(dict(self._whole()))
-
-    def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[Any]]:
-        return dict, (dict(self._whole()),)
