@@ -5,7 +5,8 @@ time, its CPU time (with that of its children) and its peak memory. The subjects
 …), and a figure is the median over the rounds. A ratio of CPU times is computed in each round before the
 median is taken, so a machine that was busy for a while does little harm.
 
-    python benchmarks/reading.py [--traces FOLDER] [--rounds 3] [--largest 3000000] [--into FOLDER] [--quick]
+    python benchmarks/reading.py [--traces FOLDER] [--rounds 3] [--largest 3000000] [--into FOLDER]
+                                 [--quick | --commands]
 
 Without --traces it reads the real traces in ../shared/corpus/real that are larger than 5 MB. If that folder
 is not beside the checkout, it repeats traces of the tests instead. It writes the tables, the plot and the
@@ -49,6 +50,10 @@ LONGER = 1_000_000
 """entries of the longer trace, which the slowest tool does not have to read"""
 READERS = ("msgspec, typed", "msgspec, untyped", "pysimdjson", "orjson", "json")
 UNPACKERS = ("zlib, at once", "zlib, in pieces", "zlib-ng, in pieces", "isal, in pieces")
+COMMANDS = ("summary", "table", "compare", "scrub", "show", "timeline")
+"""that read a whole trace and must not take more than in proportion to it"""
+KERNELS = 80
+"""names of kernels in a trace of many events; in one of many names, each kernel has its own"""
 TOGETHER = "these together"
 """name of the row that sums up all real traces"""
 HEADS = {
@@ -296,15 +301,7 @@ def measure_growth(
 
 def plot_growth(points: list[tuple[int, float]], into: Path) -> None:
     """Plot CPU time against size, with a straight line from zero to the largest trace."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib.figure import Figure
-
-    sys.path.insert(0, str(ROOT / "src"))
-    from kinetoscope.draw.plots import describe_figure, figure_svg
-
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    figure = new_figure((6.4, 3.4))
     axes = figure.subplots()
     events, seconds = zip(*points, strict=True)
     axes.plot([n / 1e6 for n in events], seconds, "o-", label="measured")
@@ -313,9 +310,73 @@ def plot_growth(points: list[tuple[int, float]], into: Path) -> None:
     axes.set_xlim(0)
     axes.set_ylim(0)
     axes.legend()
-    (into / "bench_growth.svg").write_text(figure_svg(figure), encoding="utf-8")
-    (into / "bench_growth.txt").write_text(describe_figure(figure) + "\n", encoding="utf-8")
-    figure.savefig(into / "bench_growth.png", dpi=150)
+    save_figure(figure, into, "bench_growth")
+
+
+def new_figure(size: tuple[float, float]) -> Any:
+    """A figure of matplotlib, ``size`` in inches."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained")
+
+
+def save_figure(figure: Any, into: Path, name: str) -> None:
+    """Write a figure for pages, with its description, and for PDF."""
+    sys.path.insert(0, str(ROOT / "src"))
+    from kinetoscope.draw.plots import describe_figure, figure_svg
+
+    (into / f"{name}.svg").write_text(figure_svg(figure), encoding="utf-8")
+    (into / f"{name}.txt").write_text(describe_figure(figure) + "\n", encoding="utf-8")
+    figure.savefig(into / f"{name}.png", dpi=150)
+
+
+def measure_commands(work: Path, into: Path, largest: int = 1_000_000, sizes: int = 3) -> None:
+    """Write the table and the plot of what each command costs on ten and a hundred times the events or names.
+
+    A trace of many names has a tenth as many of them, and three events for each.  The files are plain JSON:
+    what is held of a file takes more memory then.
+    """
+    rows: list[tuple[Any, ...]] = []
+    folder = work / "commands"
+    folder.mkdir()
+    for of, most in (("events", largest), ("names", largest // 10)):
+        before: dict[str, float] = {}
+        for count in (most // 10**n for n in reversed(range(sizes))):
+            path = folder / "made.json"
+            ask("make", path, *((count, KERNELS) if of == "events" else (3 * count, count)))
+            subjects = tuple(f"kinetoscope {command}" for command in COMMANDS)
+            for subject, [spent] in measure(subjects, path, 1).items():
+                times = f"{spent.cpu / before[subject]:.2f}" if subject in before else ""
+                before[subject] = spent.cpu
+                command = subject.removeprefix("kinetoscope ")
+                rows.append((command, of, count, f"{spent.cpu:.3f}", times, spent.memory))
+                print(f"{count:9,d} {of}: {spent} {subject}", flush=True)
+    heads = ("command", "of", "how_many_count", "cpu_s", "to_a_tenth_ratio", "memory_bytes")
+    rows.sort(key=lambda row: (row[1], COMMANDS.index(row[0]), row[2]))
+    write(into, "bench_commands", heads, rows)
+    if importlib.util.find_spec("matplotlib"):
+        plot_commands(rows, into)
+
+
+def plot_commands(rows: list[tuple[Any, ...]], into: Path) -> None:
+    """Plot CPU time against events and against names, both axes logarithmic: a straight line of slope 1 is
+    in proportion.
+    """
+    figure = new_figure((6.4, 3.8))
+    for axes, of in zip(figure.subplots(1, 2, sharey=True), ("events", "names"), strict=True):
+        for command in COMMANDS:
+            points = [(row[2], float(row[3])) for row in rows if row[:2] == (command, of)]
+            axes.loglog(*zip(*points, strict=True), "o-", markersize=4, label=command)
+        counts = sorted({row[2] for row in rows if row[1] == of})
+        most = max(float(row[3]) for row in rows if row[1] == of)
+        axes.loglog(counts, [most * n / counts[-1] for n in counts], "k--", label="in proportion")
+        axes.set(xlabel=f"{of} in the file", title=f"Many {of}")
+    figure.axes[0].set(ylabel="seconds of CPU")
+    figure.axes[1].legend(fontsize="small")
+    save_figure(figure, into, "bench_commands")
 
 
 def compare_candidates(trace: Path, rounds: int, into: Path) -> None:
@@ -370,7 +431,7 @@ def time_command(rounds: int, into: Path) -> None:
     write(into, "bench_command", ("command", "wall_s", "cpu_s", "best_wall_s", "memory_bytes"), rows)
 
 
-def write_provenance(rounds: int, into: Path, took: float) -> None:
+def write_provenance(rounds: int, into: Path, took: float, table: str = "bench_machine") -> None:
     """Write the table of the machine and the versions, without a host name or a path."""
     sys.path.insert(0, str(ROOT / "src"))
     from kinetoscope.record.provenance import here as this_machine
@@ -393,7 +454,7 @@ def write_provenance(rounds: int, into: Path, took: float) -> None:
         ("recorded", datetime.now(UTC).date().isoformat()),
         ("revision of Kinetoscope", revision(ROOT, ROOT / "src", ROOT / "benchmarks")),
     ]
-    write(into, "bench_machine", ("what", "value"), list(rows))
+    write(into, table, ("what", "value"), list(rows))
 
 
 def measure_everything(options: argparse.Namespace, work: Path, made: Path) -> None:
@@ -408,6 +469,14 @@ def measure_everything(options: argparse.Namespace, work: Path, made: Path) -> N
     time_command(options.rounds, made)
     compare_answers([*traces, without_launches(work)], made)
     measure_growth(largest, options.largest, min(options.rounds, 2), made, work)
+    measure_commands_alone(options, work, made)
+
+
+def measure_commands_alone(options: argparse.Namespace, work: Path, made: Path) -> None:
+    """Write the tables of the commands, and with what they were measured."""
+    begin = time.perf_counter()
+    measure_commands(work, made)
+    write_provenance(1, made, time.perf_counter() - begin, "bench_commands_machine")
 
 
 def measure_for_a_test(options: argparse.Namespace, work: Path, made: Path) -> None:
@@ -416,6 +485,7 @@ def measure_for_a_test(options: argparse.Namespace, work: Path, made: Path) -> N
     compare_tools([trace], options.rounds, made, peers=("json",))
     compare_answers([trace, without_launches(work)], made)
     measure_growth(trace, 4_000, options.rounds, made, work, parts=(2, 1))
+    measure_commands(work, made, largest=3_000, sizes=1)
 
 
 def main() -> None:
@@ -428,6 +498,9 @@ def main() -> None:
     )
     parser.add_argument("--into", type=Path, help="where the tables go (docs/recordings/bench)")
     parser.add_argument("--quick", action="store_true", help="a small trace and no other tool, for a test")
+    parser.add_argument(
+        "--commands", action="store_true", help="only what each command takes (three minutes)"
+    )
     options = parser.parse_args()
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="kinetoscope-bench-") as folder:
@@ -435,8 +508,11 @@ def main() -> None:
         ENVIRONMENT["PYTHONPYCACHEPREFIX"] = str(work / "compiled")
         made = work / "made"
         made.mkdir()
-        (measure_for_a_test if options.quick else measure_everything)(options, work, made)
-        write_provenance(options.rounds, made, time.perf_counter() - begin)
+        if options.commands:
+            measure_commands_alone(options, work, made)
+        else:
+            (measure_for_a_test if options.quick else measure_everything)(options, work, made)
+            write_provenance(options.rounds, made, time.perf_counter() - begin)
         into = options.into or RECORDED
         into.mkdir(parents=True, exist_ok=True)
         for path in sorted(made.iterdir()):

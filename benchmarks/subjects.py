@@ -157,12 +157,20 @@ def numpy_alone(path: str) -> Answer:
     return None
 
 
-def summary(path: str) -> Answer:
-    """`kinetoscope summary`, the whole command."""
-    from kinetoscope.cli import main
+def _command(*words: str) -> Callable[[str], Answer]:
+    """`kinetoscope` with these words, the whole command; `TRACE` stands for the path, `OUT` for a folder."""
 
-    main(["summary", path])
-    return None
+    def command(path: str) -> Answer:
+        import tempfile
+
+        from kinetoscope.cli import main
+
+        with tempfile.TemporaryDirectory() as folder:
+            if status := main([word.replace("TRACE", path).replace("OUT", folder) for word in words]):
+                sys.exit(f"ended with {status}")
+        return None
+
+    return command
 
 
 def _suffix(path: str) -> str:
@@ -199,7 +207,12 @@ SUBJECTS: dict[str, Callable[[str], Answer]] = {
     "torch-tb-profiler": tensorboard,
     "nothing": nothing,
     "numpy, loaded": numpy_alone,
-    "kinetoscope summary": summary,
+    "kinetoscope summary": _command("summary", "TRACE"),
+    "kinetoscope table": _command("table", "TRACE"),
+    "kinetoscope compare": _command("compare", "TRACE", "TRACE"),
+    "kinetoscope scrub": _command("scrub", "TRACE", "OUT/scrubbed.json"),
+    "kinetoscope show": _command("show", "TRACE", "-o", "OUT/page.html", "--no-open"),
+    "kinetoscope timeline": _command("timeline", "TRACE", "-o", "OUT/timeline.svg"),
     "zlib, at once": _at_once,
     "zlib, in pieces": _unpack_with("zlib"),
     "isal, in pieces": _unpack_with("isal.isal_zlib"),

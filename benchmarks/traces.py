@@ -1,7 +1,8 @@
-"""For reading.py: repeat a trace, lose launches from one, count what is in one.
+"""For reading.py: repeat a trace, lose launches from one, make one, count what is in one.
 
     python benchmarks/traces.py repeat TRACE INTO ENTRIES
     python benchmarks/traces.py lose TRACE INTO
+    python benchmarks/traces.py make INTO EVENTS NAMES
     python benchmarks/traces.py exact TRACE
 
 Each prints its answer as JSON. Nothing here uses Kinetoscope, so its answers can be checked against these.
@@ -14,7 +15,10 @@ import json
 import sys
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 try:
     from orjson import dumps
@@ -89,6 +93,49 @@ def _is_launch(entry: dict[str, Any]) -> bool:
     return is_call and entry.get("ph") == "X" and "launch" in entry["name"].lower()
 
 
+def make(into: Path, wanted: int, names: int) -> int:
+    """Write a trace of about ``wanted`` events: ops, the launch in each, and its kernel, with a training
+    run's ``args``.  The kernels have ``names`` names.  Returns the exact number of events.
+    """
+    lines = (line for n in range(max(1, wanted // 3)) for line in _launched(n, names))
+    with into.open("wb") as file:
+        file.write(b'{"schemaVersion": 1, "traceEvents": [\n' + next(lines))
+        for line in lines:
+            file.write(b",\n" + line)
+        file.write(b"\n]}\n")
+    return 3 * max(1, wanted // 3)
+
+
+def _launched(n: int, names: int) -> Iterator[bytes]:
+    """An op of 8 µs, its launch, and the kernel."""
+    at, ids = 1000 + 10 * n, {"External id": n + 1}
+    op = {**ids, "Record function id": 0, "Sequence number": n, "Fwd thread id": 0, "Ev Idx": n}
+    op |= {"Input Dims": [[n % 64, 32], []], "Input type": ["float", ""]}
+    call = {**ids, "cbid": 211, "correlation": n + 1}
+    kernel = {**ids, "queued": 0, "device": 0, "context": 1, "stream": 7, "correlation": n + 1}
+    kernel |= {"registers per thread": 32, "shared memory": 0, "blocks per SM": 1.5, "warps per SM": 8}
+    kernel |= {"grid": [n % 128, 1, 1], "block": [256, 1, 1], "est. achieved occupancy %": 33}
+    name = f"void kernel_{n % names}<float>(int)"
+    for cat, called, where, start, dur, args in (
+        ("cpu_op", f"aten::op{n % 50}", (1, 1), at, 8.5, op),
+        ("cuda_runtime", "cudaLaunchKernel", (1, 1), at + 2.5, 4.125, call),
+        ("kernel", name, (0, 7), at + 6.25, 9.5, kernel),
+    ):
+        pid, tid = where
+        yield dumps(
+            {
+                "ph": "X",
+                "cat": cat,
+                "name": called,
+                "pid": pid,
+                "tid": tid,
+                "ts": start,
+                "dur": dur,
+                "args": args,
+            }
+        )
+
+
 def exact(trace: Path) -> tuple[int, int]:
     """The number of kernels in a file, and the sum of their durations in ns: json, decimals and a loop."""
     document = json.loads(unpacked(trace), parse_float=Decimal, strict=False)
@@ -105,6 +152,8 @@ def main(task: str, trace: str, *more: str) -> None:
     elif task == "lose":
         (into,) = more
         print(lose(Path(trace), Path(into)))
+    elif task == "make":
+        print(make(Path(trace), *map(int, more)))
     else:
         print(json.dumps(exact(Path(trace))))
 

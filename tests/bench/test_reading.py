@@ -56,6 +56,12 @@ def test_a_round(tmp_path: Path) -> None:
     assert lost["trace"] == "half of the launches lost"
     half, whole = (int(row["entries_count"]) for row in rows(tmp_path / "bench_growth.csv"))
     assert whole == 2 * half
+    commands = rows(tmp_path / "bench_commands.csv")
+    assert [row["command"] for row in commands if row["of"] == "names"] == [
+        *("summary", "table", "compare", "scrub", "show", "timeline")
+    ]
+    assert {row["of"]: row["how_many_count"] for row in commands} == {"events": "3000", "names": "300"}
+    assert all(float(row["cpu_s"]) > 0 and int(row["memory_bytes"]) > 1e7 for row in commands)
     told = (tmp_path / "bench_machine.csv").read_text(encoding="utf-8")
     assert "Python" in told and str(Path.home()) not in told and str(ROOT) not in told
 
