@@ -31,10 +31,6 @@ class Summary:
     kernel_sum_ns: int
     """their durations added up: two kernels that run at the same time count twice; it also has those
     whose times cannot be right"""
-    wrong_kernels: int
-    """of ``kernels``, those whose times cannot be right; only counts and ``kernel_sum_ns`` have them"""
-    wrong_kernel_sum_ns: int
-    """of ``kernel_sum_ns``, what is theirs"""
     gpu_busy_ns: int
     """time in which at least one GPU activity ran: the union of kernels and copies, on all devices"""
     gpu_span_ns: int
@@ -56,7 +52,6 @@ def summarize(trace: Trace) -> Summary:
     columns = trace.columns
     gpu = np.flatnonzero(columns.on_gpu)
     kernels = columns.where(Kind.KERNEL)
-    wrong = kernels[columns.wrong[kernels]]
     timed = np.flatnonzero(columns.timed)
     unlinked = int((columns.launch[gpu] == NONE).sum())
     lanes = [columns.lanes[number] for number in set(columns.lane[gpu].tolist())]
@@ -64,8 +59,6 @@ def summarize(trace: Trace) -> Summary:
         events=len(columns),
         kernels=len(kernels),
         kernel_sum_ns=total(columns.dur[kernels]),
-        wrong_kernels=len(wrong),
-        wrong_kernel_sum_ns=total(columns.dur[wrong]),
         gpu_busy_ns=covered(columns, timed),
         gpu_span_ns=int(columns.end[timed].max() - columns.start[timed].min()) if len(timed) else 0,
         linked=len(gpu) - unlinked,
@@ -86,9 +79,11 @@ def summary_lines(trace: Trace, summary: Summary) -> list[tuple[str, str, str]]:
     )
     more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
     added = "durations added up"
-    if summary.wrong_kernels:
-        those = printed(summary.wrong_kernel_sum_ns, "ns")
-        added += f"; {those} of it are of {summary.wrong_kernels:,} whose times cannot be right"
+    kernels = trace.columns.where(Kind.KERNEL)
+    wrong = kernels[trace.columns.wrong[kernels]]
+    if len(wrong):
+        those = printed(total(trace.columns.dur[wrong]), "ns")
+        added += f"; {those} of it are of {len(wrong):,} whose times cannot be right"
     busy = "kernels and copies, overlaps counted once"
     if summary.gpu_span_ns:
         busy = f"{printed(summary.gpu_busy_ns / summary.gpu_span_ns, 'share')} of the span; {busy}"
