@@ -188,7 +188,7 @@ def lock(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Measure how fast Kinetoscope and others read traces; writes docs/recordings/bench (ten minutes).
+    """Measure how fast Kinetoscope and others read traces; writes docs/recordings/bench (15 minutes).
 
     Options after `--` go to benchmarks/reading.py: `nox -s bench -- --traces FOLDER --rounds 3`.
     """
