@@ -115,3 +115,17 @@ def test_columns_that_do_not_fit_are_left_out_before_names_are_cut_short() -> No
     assert [column.key for column in kept] == ["name", "calls", "least"]
     lines = text_table(kept, rows, width=36).splitlines()
     assert lines[2].startswith("a_name_of_thirty_") and all(len(line) <= 36 for line in lines)
+
+
+def test_to_see_what_fits_reads_each_cell_once() -> None:
+    """There may be 100,000 rows, and ten columns that go one after the other."""
+    read: list[str] = []
+
+    class Row(dict[str, int]):
+        def __getitem__(self, key: str) -> int:
+            read.append(key)
+            return 10**9
+
+    columns = [Column("name", "name"), *(Column(key, key, "count") for key in "abcdef")]
+    assert len(fitting(columns, [Row()], 24)) < 5
+    assert sorted(read) == [*"abcdef", "name"]

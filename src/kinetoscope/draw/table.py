@@ -132,7 +132,7 @@ def text_table(columns: Sequence[Column], rows: Sequence[object], *, width: int 
     event's that is no kernel's goes on in the next line instead.
     """
     heads, body = _texts(columns, rows)
-    widths = _widths(columns, heads, body, width)
+    widths = _widths(columns, _whole_widths(heads, body), width)
     lines = [heads, ["-" * size for size in widths]]
     for row, line in zip(rows, body, strict=True):
         lines += [line] if _kind(row) is Kind.KERNEL else _wrapped(columns, line, widths)
@@ -163,18 +163,16 @@ def fitting(columns: Sequence[Column], rows: Sequence[object], width: int) -> li
 
     Columns of names go first, from the right, except the first one; then numbers, from the right.
     """
-    names = [column for column in columns if column.kind == "name"]
-    kept = list(columns)
-    while len(kept) > 1 and _needed(kept, rows, width) > width:
-        more = [column for column in kept if column in names[1:]]
+    whole = _whole_widths(*_texts(columns, rows))
+    kept = list(range(len(columns)))
+    names = [at for at in kept if columns[at].kind == "name"]
+    while len(kept) > 1:
+        widths = _widths([columns[at] for at in kept], [whole[at] for at in kept], width)
+        if sum(widths) + 2 * (len(kept) - 1) <= width:
+            break
+        more = [at for at in kept if at in names[1:]]
         kept.remove(more[-1] if more else kept[-1])
-    return kept
-
-
-def _needed(columns: Sequence[Column], rows: Sequence[object], width: int) -> int:
-    """Return the length of a line of these columns if names are cut as far as they may be."""
-    heads, body = _texts(columns, rows)
-    return sum(_widths(columns, heads, body, width)) + 2 * (len(columns) - 1)
+    return [columns[at] for at in kept]
 
 
 def _texts(columns: Sequence[Column], rows: Sequence[object]) -> tuple[list[str], list[list[str]]]:
@@ -184,11 +182,14 @@ def _texts(columns: Sequence[Column], rows: Sequence[object]) -> tuple[list[str]
     return [clean(column.heading) for column in columns], body
 
 
-def _widths(
-    columns: Sequence[Column], heads: Sequence[str], body: Sequence[Sequence[str]], width: int | None
-) -> list[int]:
-    """Return each column's width in a terminal; names are narrowed, the widest first, to :data:`_LEAST`."""
-    widths = [max(map(terminal_width, column)) for column in zip(heads, *body, strict=True)]
+def _whole_widths(heads: Sequence[str], body: Sequence[Sequence[str]]) -> list[int]:
+    """Return the width in a terminal that each column needs to show all of its texts."""
+    return [max(map(terminal_width, column)) for column in zip(heads, *body, strict=True)]
+
+
+def _widths(columns: Sequence[Column], whole: Sequence[int], width: int | None) -> list[int]:
+    """Return each column's width; names are narrowed, the widest first, to :data:`_LEAST`."""
+    widths = list(whole)
     names = [i for i, column in enumerate(columns) if column.kind == "name"]
     over = 0 if width is None else sum(widths) + 2 * (len(widths) - 1) - width
     while over > 0 and names:
