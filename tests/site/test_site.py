@@ -571,7 +571,7 @@ def test_a_recorded_page_finds_its_pictures(built) -> None:
     "text",
     [
         "/usr/lib/python3.12/site-packages/torch/nn/linear.py(116): forward",
-        "/root/x",
+        "/opt/someone/x",
         "C:\\Users\\someone",
         "HOSTNAME=gpu-7",
         "ran on ip-10-0-3-77",

@@ -121,9 +121,8 @@ def busy_by_device(trace: Trace) -> dict[tuple[int | str, int | None], int]:
     """
     columns = trace.columns
     gpu = np.flatnonzero(columns.timed)
-    numbers: dict[tuple[int | str, int | None], int] = {}
-    of_lane = np.array([numbers.setdefault((lane.pid, lane.device), len(numbers)) for lane in columns.lanes])
-    place = of_lane[columns.lane[gpu]] if len(gpu) else np.empty(0, np.intp)
-    devices = list(numbers)
-    busy = {devices[place[there[0]]]: covered(columns, gpu[there]) for there in groups(place)}
+    busy = {}
+    for there in groups(columns.device[columns.lane[gpu]]):
+        lane = columns.lanes[int(columns.lane[gpu[there[0]]])]
+        busy[lane.pid, lane.device] = covered(columns, gpu[there])
     return dict(sorted(busy.items(), key=lambda item: repr(item[0])))

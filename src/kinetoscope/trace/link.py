@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -96,7 +96,7 @@ def _choose_all(
         if len(calls.of) == 1:
             [process] = calls.of
         else:
-            process = owner.get(_device(_lane(columns, activity)))
+            process = owner.get(int(columns.device[columns.lane[activity]]))
             process = calls.only(moment) if process is None else process
         if process is None or process not in calls.of:
             ambiguous.append(activity)
@@ -109,21 +109,13 @@ def _lane(columns: Columns, at: int) -> LaneId:
     return columns.lanes[int(columns.lane[at])]
 
 
-_Device: TypeAlias = "tuple[int | str, int | None]"
-
-
-def _device(lane: LaneId) -> _Device:
-    """Merged ranks may each call their GPU number 0, so that only ``pid`` tells them apart."""
-    return lane.pid, lane.device
-
-
 def _process_of_device(
     columns: Columns, launch: NDArray[np.int32], groups: dict[int, _Calls], others: NDArray[np.intp]
-) -> dict[_Device, int | str]:
-    """The process to which each device belongs; empty if all launches are of one process."""
+) -> dict[int, int | str]:
+    """The process to which each device (its number) belongs; empty if all launches are of one process."""
     first: dict[int | str, int] = {}
     """place in the file of the first launch of each process"""
-    votes: dict[_Device, Counter[int | str]] = defaultdict(Counter)
+    votes: dict[int, Counter[int | str]] = defaultdict(Counter)
     calls = [
         call
         for group in {id(group): group for group in groups.values()}.values()
@@ -136,12 +128,12 @@ def _process_of_device(
     if len(first) < 2:
         return {}
     for activity in others.tolist():
-        votes[_device(_lane(columns, activity))][_lane(columns, int(launch[activity])).pid] += 1
+        votes[int(columns.device[columns.lane[activity]])][_lane(columns, int(launch[activity])).pid] += 1
     for activity, group in groups.items():
         if len(group.of) == 1:
-            votes[_device(_lane(columns, activity))].update(group.of.keys())
+            votes[int(columns.device[columns.lane[activity]])].update(group.of.keys())
     in_order = sorted([*groups, *others.tolist()], key=lambda activity: int(columns.index[activity]))
-    devices = list(dict.fromkeys(_device(_lane(columns, activity)) for activity in in_order))
+    devices = list(dict.fromkeys(int(columns.device[columns.lane[activity]]) for activity in in_order))
     processes = sorted(first, key=lambda process: first[process])
     by_rank = dict(zip(devices, processes, strict=False)) if len(devices) == len(processes) else {}
     return by_rank | {device: votes[device].most_common(1)[0][0] for device in devices if votes[device]}

@@ -49,7 +49,8 @@ def find_steps(columns: Columns, findings: Findings) -> list[StepAt]:
     if not len(marks):
         return []
     cpu = columns.where(Kind.ANNOTATION, Kind.OP, Kind.CALL)
-    cpu, parent = cpu[~columns.lost[cpu]], columns.parent[cpu[~columns.lost[cpu]]]
+    cpu = cpu[~columns.lost[cpu]]
+    parent = columns.parent[cpu]
     on_cpu = _Begun(columns, marks, cpu, columns.process[columns.lane[cpu]])
     gpu, begins, process = _launches(columns, marks, findings)
     on_gpu = _Begun(columns, marks, begins, process)
